@@ -1,0 +1,42 @@
+import type { Broker } from '../../core/broker-api.js';
+import type { Clock } from '../../base/clock.js';
+import type { IdSource } from '../../base/ids.js';
+import type { Log } from '../../base/log.js';
+
+/** A bound listener: what the `ready` line and the health page show. */
+export interface Address {
+  /** e.g. `aws`, `amqp`, `gcp`, `native-grpc`, `native-rest`. */
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Live figures of one connector; counters are plain numbers, named in snake_case with the unit last. */
+export interface ConnectorStatus {
+  readonly connections: number;
+  readonly counters: Readonly<Record<string, number>>;
+}
+
+/** A protocol front end. Start, drain and stop are symmetric and idempotent; they are called in this order. */
+export interface Connector {
+  readonly name: string;
+  /** Restores what it keeps in the registry, then listens. Resolves when every port is bound. */
+  start(): Promise<readonly Address[]>;
+  /** Stops accepting, tells peers, lets running calls end; resolves at the latest after `graceMs`. */
+  drain(graceMs: number): Promise<void>;
+  /** Closes everything left, at once. */
+  stop(): Promise<void>;
+  status(): ConnectorStatus;
+}
+
+/** What every connector gets from the composition root. */
+export interface ConnectorContext {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Log;
+  /** Address listeners bind to; default `0.0.0.0` in the product, `127.0.0.1` in tests. */
+  readonly host: string;
+  /** Version of the product, for greetings. */
+  readonly version: string;
+}
