@@ -77,9 +77,8 @@ class Listener implements GrpcListener {
     };
     this.server = new Server(serverOptions);
     widenStreamWindows(this.server);
-    const injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
-    for (const http2 of http2ServersOf(this.server))
-      http2.on('session', (session) => this.#openSession(session));
+    this.#injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    widenConnectionWindows(this.server);
     this.#net = createServer({ noDelay: true, keepAlive: true }, (socket) => {
       this.#open(socket);
       this.#injector.injectConnection(socket);
