@@ -1,0 +1,67 @@
+// `npm test [filters]`: every suite, in one run. The last line is `N passed, N failed[, N skipped]`.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { foreignTools, missingDebianPackages } from '../test/support/foreign.js';
+import type { Counts } from './count-reporter.js';
+
+const root = join(import.meta.dirname, '..');
+
+/** Foreign clients and servers that tests talk to: fetched when this machine lets us, else their tests are skipped. */
+function installForeignTools(): void {
+  const wanted = missingDebianPackages();
+  const canInstall =
+    process.getuid?.() === 0 && spawnSync('apt-get', ['--version'], { stdio: 'ignore' }).status === 0;
+  if (wanted.length === 0 || !canInstall) return;
+  console.log(`installing for the interop tests: ${wanted.join(' ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const options = { stdio: 'ignore', env, timeout: 240_000 } as const;
+  if (spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...wanted], options).status === 0)
+    return;
+  spawnSync('apt-get', ['update'], options);
+  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...wanted], options);
+}
+
+function countsOf(file: string): Counts {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Counts;
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+installForeignTools();
+for (const tool of foreignTools()) {
+  console.log(
+    tool.found === undefined
+      ? `skipped where needed: ${tool.name} is not here`
+      : `with ${tool.name}: ${tool.found}`,
+  );
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'polymq-test-'));
+const countsFile = join(folder, 'counts.json');
+const reporters = [
+  '--reporter',
+  process.stdout.isTTY ? 'default' : 'dot',
+  '--reporter',
+  './scripts/count-reporter.ts',
+];
+const run = spawnSync(
+  process.execPath,
+  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...process.argv.slice(2)],
+  {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, POLYMQ_TEST_COUNTS: countsFile },
+  },
+);
+const counts = countsOf(countsFile);
+rmSync(folder, { recursive: true, force: true });
+
+const broken = run.status !== 0;
+if (broken && counts.failed === 0) counts.failed = 1;
+const skipped = counts.skipped > 0 ? `, ${String(counts.skipped)} skipped` : '';
+console.log(`${String(counts.passed)} passed, ${String(counts.failed)} failed${skipped}`);
+process.exitCode = broken || counts.failed > 0 ? 1 : 0;

@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process';
+
+/** A client or server that is not an npm package: where it is, or undefined. */
+export interface ForeignTool {
+  readonly name: string;
+  readonly found: string | undefined;
+  /** Debian package that brings it; undefined: never installed by a test run, because it would start a server. */
+  readonly debianPackage: string | undefined;
+}
+
+const known = new Map<string, string | undefined>();
+
+function once(key: string, look: () => string | undefined): string | undefined {
+  if (!known.has(key)) known.set(key, look());
+  return known.get(key);
+}
+
+/**
+ * The Python that has `module`, or undefined. Debian's packages belong to /usr/bin/python3, which is often not the first
+ * `python3` of the path.
+ */
+export function pythonWith(module: string): string | undefined {
+  return once(`python:${module}`, () =>
+    ['python3', '/usr/bin/python3'].find(
+      (python) =>
+        spawnSync(python, ['-c', `import ${module}`], { stdio: 'ignore', timeout: 20_000 }).status === 0,
+    ),
+  );
+}
+
+/** Path of a program, or undefined when it is missing or does not start. */
+export function program(name: string, versionFlag = '--version'): string | undefined {
+  return once(`program:${name}`, () => {
+    const path = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
+    if (path === '') return undefined;
+    const works =
+      versionFlag === '' || spawnSync(path, [versionFlag], { stdio: 'ignore', timeout: 20_000 }).status === 0;
+    return works ? path : undefined;
+  });
+}
+
+/** Everything foreign that some test can use. */
+export function foreignTools(): readonly ForeignTool[] {
+  return [
+    { name: 'pika', found: pythonWith('pika'), debianPackage: 'python3-pika' },
+    { name: 'boto3', found: pythonWith('boto3'), debianPackage: 'python3-boto3' },
+    { name: 'AWS CLI', found: program('aws'), debianPackage: 'awscli' },
+    // Not started to ask its version: that takes Erlang seconds.
+    { name: 'RabbitMQ', found: program('rabbitmq-server', ''), debianPackage: undefined },
+  ];
+}
+
+export function missingDebianPackages(): readonly string[] {
+  return foreignTools()
+    .filter((tool) => tool.found === undefined)
+    .flatMap((tool) => tool.debianPackage ?? []);
+}

@@ -1,0 +1,36 @@
+import { defineConfig } from 'vitest/config';
+
+const shared = { pool: 'forks', environment: 'node', restoreMocks: true, unstubEnvs: true } as const;
+
+export default defineConfig({
+  test: {
+    // Two cores are the smallest machine the suite is made for; servers under test need a share of them.
+    maxWorkers: 2,
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/gen/**', 'src/**/*.test.ts'] },
+    projects: [
+      {
+        // Fast and deterministic; also the part that runs on every supported Node (`npm run test:nodes`).
+        test: {
+          ...shared,
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/{contract,property,wire,simulation}/**/*.test.ts'],
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // Real clients, real processes.
+        test: {
+          ...shared,
+          name: 'system',
+          include: ['test/{interop,cross,fault,system}/**/*.test.ts', 'bench/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          teardownTimeout: 10_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
