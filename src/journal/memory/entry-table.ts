@@ -1,0 +1,100 @@
+import { ENTRY_HEADER_BYTES } from '../../core/ports/journal.js';
+import type { Checkpoint, Position } from '../../core/ports/journal.js';
+
+export interface MemoryEntry {
+  readonly position: Position;
+  readonly bytes: Uint8Array;
+  readonly forced: boolean;
+}
+
+/** What stays of a memory journal when it ends: enough to open another one. Immutable. */
+export interface MemoryImage {
+  readonly extentBytes: number;
+  readonly nextExtent: number;
+  readonly entries: readonly MemoryEntry[];
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+export function emptyImage(extentBytes: number): MemoryImage {
+  return { extentBytes, nextExtent: 0, entries: [], checkpoints: [] };
+}
+
+/** Committed entries by extent, in order of position. */
+export class EntryTable {
+  readonly #extentBytes: number;
+  readonly #extents = new Map<number, MemoryEntry[]>();
+  usedBytes = 0;
+
+  constructor(image: MemoryImage) {
+    this.#extentBytes = image.extentBytes;
+    this.add(image.entries);
+  }
+
+  add(entries: readonly MemoryEntry[]): void {
+    for (const entry of entries) {
+      const extent = Math.floor(entry.position / this.#extentBytes);
+      const list = this.#extents.get(extent);
+      if (list === undefined) this.#extents.set(extent, [entry]);
+      else list.push(entry);
+      this.usedBytes += entry.bytes.byteLength;
+    }
+  }
+
+  /** Entries whose header lies at or above `position`, in order. */
+  from(position: Position): MemoryEntry[] {
+    const found: MemoryEntry[] = [];
+    for (const extent of [...this.#extents.keys()].sort((a, b) => a - b)) {
+      if ((extent + 1) * this.#extentBytes <= position) continue;
+      for (const entry of this.#extents.get(extent) ?? []) if (entry.position >= position) found.push(entry);
+    }
+    return found;
+  }
+
+  /** The bytes at [position, position + length) when they lie inside one entry's payload. */
+  bytes(position: Position, length: number): Uint8Array | undefined {
+    // An oversized entry begins in an earlier extent than the one its later bytes lie in.
+    for (let extent = Math.floor(position / this.#extentBytes); extent >= 0; extent--) {
+      const list = this.#extents.get(extent);
+      if (list === undefined) continue;
+      const entry = list[lastAtOrBelow(list, position)];
+      if (entry === undefined) continue;
+      const at = position - entry.position;
+      if (at < ENTRY_HEADER_BYTES || at + length > entry.bytes.byteLength) return undefined;
+      return entry.bytes.subarray(at, at + length);
+    }
+    return undefined;
+  }
+
+  drop(extent: number): void {
+    for (const entry of this.#extents.get(extent) ?? []) this.usedBytes -= entry.bytes.byteLength;
+    this.#extents.delete(extent);
+  }
+
+  /** Everything below `below`, then `kept`, opening at an extent that `end` never reached. */
+  image(
+    below: Position,
+    kept: readonly MemoryEntry[],
+    checkpoints: readonly Checkpoint[],
+    end: Position,
+  ): MemoryImage {
+    const entries = this.from(0).filter((entry) => entry.position < below);
+    return {
+      extentBytes: this.#extentBytes,
+      nextExtent: Math.ceil(end / this.#extentBytes),
+      entries: [...entries, ...kept],
+      checkpoints,
+    };
+  }
+}
+
+/** Index of the last entry at or below `position`, -1 when there is none. */
+function lastAtOrBelow(list: readonly MemoryEntry[], position: Position): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((list[middle]?.position ?? Number.POSITIVE_INFINITY) <= position) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
