@@ -27,7 +27,6 @@ export default defineConfig({
           include: ['test/{interop,cross,fault,system}/**/*.test.ts', 'bench/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          teardownTimeout: 10_000,
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,0 +1,49 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Broker } from '../../core/broker-api.js';
+import { channelName } from '../../core/channel-name.js';
+import { BrokerError } from '../../core/errors.js';
+
+const newAlias = z.strictObject({ alias: z.string(), channel: z.string() });
+
+/**
+ * - `GET /api/v1/aliases` → `{ aliases: [{ alias, channel }] }`
+ * - `POST /api/v1/aliases` with `{ alias, channel }` → 201 with it; the same alias again is fine, to another channel 409
+ * - `DELETE /api/v1/aliases/{alias}` → 204; 404 when there is none
+ */
+export function aliasRoutes(app: FastifyInstance, broker: Broker): void {
+  app.get('/api/v1/aliases', () => ({ aliases: broker.aliases() }));
+
+  app.post('/api/v1/aliases', async (request, reply) => {
+    const body = newAlias.safeParse(request.body);
+    if (!body.success)
+      throw new BrokerError('invalid-argument', 'the body must be {"alias": "…", "channel": "…"}');
+    const { alias, channel } = body.data;
+    await setAlias(broker, alias, channel);
+    return reply.status(201).send({ alias, channel });
+  });
+
+  app.delete<{ Params: { alias: string } }>('/api/v1/aliases/:alias', async (request, reply) => {
+    const alias = channelName(request.params.alias);
+    if (!broker.aliases().some((known) => known.alias === alias)) {
+      throw new BrokerError('not-found', `there is no alias ${alias}`);
+    }
+    await broker.change([{ do: 'remove-alias', alias }]);
+    return reply.status(204).send();
+  });
+}
+
+/** Makes `alias` another name of `channel`; nothing happens when it already is. Throws `already-exists` when it is another's. */
+export async function setAlias(broker: Broker, alias: string, channel: string): Promise<void> {
+  const name = channelName(alias);
+  const target = channelName(channel);
+  const known = broker.aliases().find((one) => one.alias === name);
+  if (known?.channel === broker.resolve(target)) return;
+  if (known !== undefined) {
+    throw new BrokerError(
+      'already-exists',
+      `${alias} is already an alias of ${known.channel}; remove it first`,
+    );
+  }
+  await broker.change([{ do: 'set-alias', alias: name, channel: target }]);
+}

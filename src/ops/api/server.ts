@@ -1,0 +1,89 @@
+import { fastify, type FastifyError, type FastifyInstance } from 'fastify';
+import type { Broker } from '../../core/broker-api.js';
+import { BrokerError } from '../../core/errors.js';
+import type { Log } from '../../base/log.js';
+import type { Address } from '../../connectors/kit/connector.js';
+import type { Readiness } from '../health.js';
+import type { Metrics } from '../metrics.js';
+import { aliasRoutes } from './aliases.js';
+import { HTTP_STATUS } from './errors.js';
+import { queueRoutes } from './queues.js';
+
+/** Largest request body the API reads. */
+const BODY_BYTES_MAX = 64 * 1024;
+/** A client that has not sent its request by then is cut off. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export interface ApiOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly broker: Broker;
+  readonly metrics: Metrics;
+  readonly readiness: () => Readiness;
+  readonly addresses: () => readonly Address[];
+  readonly log: Log;
+  readonly version: string;
+}
+
+export interface ApiServer {
+  start(): Promise<Address>;
+  stop(): Promise<void>;
+}
+
+/** Health, metrics and the admin API on one port. */
+export function createApiServer(options: ApiOptions): ApiServer {
+  const app = buildApi(options);
+  return {
+    start: async () => {
+      await app.listen({ host: options.host, port: options.port });
+      const bound = app.server.address();
+      const port = typeof bound === 'object' && bound !== null ? bound.port : options.port;
+      return { name: 'api', host: options.host, port };
+    },
+    stop: () => app.close(),
+  };
+}
+
+/** The routes without a listener. */
+export function buildApi(options: ApiOptions): FastifyInstance {
+  const app = fastify({
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: true,
+    logger: false,
+  });
+  app.setErrorHandler((error: FastifyError | BrokerError | Error, _request, reply) => {
+    const status = statusOf(error);
+    if (status >= 500 && !(error instanceof BrokerError))
+      options.log.error('admin request failed', { error });
+    const text = status === 500 ? 'internal error' : error.message;
+    return reply
+      .status(status)
+      .send({ error: error instanceof BrokerError ? error.kind : 'http', message: text });
+  });
+  app.setNotFoundHandler((request, reply) =>
+    reply
+      .status(404)
+      .send({
+        error: 'not-found',
+        message: `there is no ${request.method} ${request.url.split('?')[0] ?? ''}`,
+      }),
+  );
+
+  app.get('/health', () => ({ status: 'healthy', version: options.version }));
+  app.get('/ready', (_request, reply) => {
+    const state = options.readiness();
+    return reply.status(state.ready ? 200 : 503).send({ ...state, addresses: options.addresses() });
+  });
+  app.get('/metrics', async (_request, reply) => {
+    return reply.type(options.metrics.contentType).send(await options.metrics.render());
+  });
+  aliasRoutes(app, options.broker);
+  queueRoutes(app, options.broker);
+  return app;
+}
+
+function statusOf(error: FastifyError | BrokerError | Error): number {
+  if (error instanceof BrokerError) return HTTP_STATUS[error.kind];
+  return 'statusCode' in error ? error.statusCode : 500;
+}

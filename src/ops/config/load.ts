@@ -1,0 +1,120 @@
+import type { z } from 'zod';
+import { settingsOf, type Setting } from './setting.js';
+import type { Source, SourceName } from './source.js';
+
+/** The configuration cannot be used: one line per fault, each naming its setting. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'ConfigError';
+    this.faults = faults;
+  }
+}
+
+export interface Loaded<T> {
+  readonly config: T;
+  /** Where each setting's value came from, by key. */
+  readonly origins: ReadonlyMap<string, SourceName>;
+}
+
+/** Reads every setting from the first source that has it, checks all, and throws ConfigError with every fault found. */
+export function loadConfig<S extends z.ZodObject>(
+  schema: S,
+  sources: readonly Source[],
+): Loaded<z.output<S>> {
+  const faults = sources.flatMap((source) => source.faults);
+  const origins = new Map<string, SourceName>();
+  const values: Record<string, unknown> = {};
+  for (const setting of settingsOf(schema)) {
+    const source = sources.find((candidate) => candidate.valueOf(setting) !== undefined);
+    origins.set(setting.key, source?.name ?? 'default');
+    const raw = source?.valueOf(setting);
+    const read = readValue(setting, raw);
+    if ('fault' in read) faults.push(`${source?.nameOf(setting) ?? setting.environment}: ${read.fault}`);
+    else place(values, setting.path, read.value);
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+
+  // Rules between settings, which single values cannot break.
+  const whole = schema.safeParse(values);
+  if (!whole.success) {
+    throw new ConfigError(whole.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
+  }
+  return { config: whole.data, origins };
+}
+
+type Read = { readonly value: unknown } | { readonly fault: string };
+
+function readValue(setting: Setting, raw: unknown): Read {
+  const value = typeof raw === 'string' ? fromText(setting, raw) : raw;
+  if (value === undefined && raw !== undefined)
+    return { fault: `must be ${wordsOf(setting)}, not ${shown(setting, raw)}` };
+  if (setting.kind === 'text' && raw !== undefined && typeof raw !== 'string') {
+    return { fault: `must be text; put ${shown(setting, raw)} in quotes` };
+  }
+  const parsed = setting.field.safeParse(value);
+  if (parsed.success) return { value: parsed.data };
+  const why = parsed.error.issues.map((issue) => issue.message).join('; ');
+  if (raw === undefined) return { fault: `is required (${why})` };
+  return {
+    fault:
+      setting.kind === 'number'
+        ? `must be ${wordsOf(setting)}, not ${shown(setting, raw)}`
+        : `${why} (got ${shown(setting, raw)})`,
+  };
+}
+
+function shown(setting: Setting, raw: unknown): string {
+  return setting.secret ? 'the given value' : JSON.stringify(raw);
+}
+
+function wordsOf(setting: Setting): string {
+  switch (setting.kind) {
+    case 'number':
+      return `a whole number${setting.bounds === '' ? '' : ` (${setting.bounds})`}`;
+    case 'boolean':
+      return 'true or false';
+    case 'pairs':
+      return 'a list such as name=channel,name=channel';
+    case 'choice':
+      return `one of ${setting.choices.join(', ')}`;
+    case 'text':
+      return 'text';
+  }
+}
+
+const TRUE = new Set(['true', '1', 'yes', 'on']);
+const FALSE = new Set(['false', '0', 'no', 'off']);
+
+/** The value a text stands for, or undefined when it stands for none. */
+function fromText(setting: Setting, text: string): unknown {
+  switch (setting.kind) {
+    case 'number':
+      return /^[+-]?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
+    case 'boolean': {
+      const word = text.trim().toLowerCase();
+      if (TRUE.has(word)) return true;
+      return FALSE.has(word) ? false : undefined;
+    }
+    case 'pairs':
+      return pairsOf(text);
+    case 'choice':
+    case 'text':
+      return text;
+  }
+}
+
+function pairsOf(text: string): unknown {
+  const pairs = text.split(',').map((pair) => pair.trim().split('='));
+  if (pairs.some((pair) => pair.length !== 2)) return undefined;
+  return pairs.map(([alias, channel]) => ({ alias, channel }));
+}
+
+function place(into: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let at = into;
+  for (const name of path.slice(0, -1)) at = (at[name] ??= {}) as Record<string, unknown>;
+  const last = path.at(-1);
+  if (last !== undefined && value !== undefined) at[last] = value;
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+
+/** How a setting's value is written as text, in an environment variable or behind a flag. */
+export type SettingKind = 'number' | 'boolean' | 'text' | 'choice' | 'pairs';
+
+/** One setting: a leaf of the schema with all its names. */
+export interface Setting {
+  /** Place in the configuration object and in the YAML file, e.g. `connectors.aws.accountId`. */
+  readonly key: string;
+  readonly path: readonly string[];
+  /** e.g. `CONNECTORS_AWS_ACCOUNT_ID`. */
+  readonly environment: string;
+  /** e.g. `--connectors-aws-account-id`. */
+  readonly flag: string;
+  readonly kind: SettingKind;
+  readonly choices: readonly string[];
+  readonly description: string;
+  /** What may be written, in words; '' when the kind says it all. */
+  readonly bounds: string;
+  readonly defaultValue: unknown;
+  /** Its value is never shown. */
+  readonly secret: boolean;
+  readonly field: z.ZodType;
+}
+
+/** All settings of a schema of nested objects, in the order they are written. */
+export function settingsOf(schema: z.ZodObject): readonly Setting[] {
+  return leavesOf(schema, []);
+}
+
+function leavesOf(schema: z.ZodObject, above: readonly string[]): Setting[] {
+  return Object.entries(schema.shape).flatMap(([name, field]) => {
+    const path = [...above, name];
+    const inner = unwrap(field as z.ZodType);
+    return inner instanceof z.ZodObject ? leavesOf(inner, path) : [settingOf(field as z.ZodType, path)];
+  });
+}
+
+function settingOf(field: z.ZodType, path: readonly string[]): Setting {
+  const inner = unwrap(field);
+  const meta = { ...inner.meta(), ...field.meta() };
+  const words = path.map((name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2')).join('_');
+  const fallback = field.safeParse(undefined);
+  return {
+    key: path.join('.'),
+    path,
+    environment: words.toUpperCase(),
+    flag: `--${words.toLowerCase().replaceAll('_', '-')}`,
+    kind: kindOf(inner),
+    choices: inner instanceof z.ZodEnum ? inner.options.map(String) : [],
+    description: meta.description ?? '',
+    bounds: boundsOf(inner),
+    defaultValue: fallback.success ? fallback.data : undefined,
+    secret: meta['secret'] === true,
+    field,
+  };
+}
+
+function unwrap(field: z.ZodType): z.ZodType {
+  let inner = field;
+  while (
+    inner instanceof z.ZodDefault ||
+    inner instanceof z.ZodPrefault ||
+    inner instanceof z.ZodOptional ||
+    inner instanceof z.ZodReadonly
+  ) {
+    inner = inner.def.innerType as z.ZodType;
+  }
+  return inner;
+}
+
+function kindOf(inner: z.ZodType): SettingKind {
+  if (inner instanceof z.ZodNumber) return 'number';
+  if (inner instanceof z.ZodBoolean) return 'boolean';
+  if (inner instanceof z.ZodEnum) return 'choice';
+  if (inner instanceof z.ZodArray) return 'pairs';
+  return 'text';
+}
+
+function boundsOf(inner: z.ZodType): string {
+  if (inner instanceof z.ZodEnum) return inner.options.join(' | ');
+  if (!(inner instanceof z.ZodNumber)) return '';
+  const { minValue: min, maxValue: max } = inner;
+  const low = min !== null && min > Number.MIN_SAFE_INTEGER ? min : undefined;
+  const high = max !== null && max < Number.MAX_SAFE_INTEGER ? max : undefined;
+  if (low !== undefined && high !== undefined) return `${low}–${high}`;
+  if (low !== undefined) return `≥ ${low}`;
+  return high === undefined ? '' : `≤ ${high}`;
+}

@@ -1,0 +1,82 @@
+import { LineCounter, isMap, isNode, isScalar, parseDocument, type Node } from 'yaml';
+import type { Setting } from './setting.js';
+
+/** Where values come from; the first source that has a value wins. */
+export interface Source {
+  readonly name: SourceName;
+  /** The raw value, or undefined when this source says nothing. */
+  valueOf(setting: Setting): unknown;
+  /** How the setting is called there, for error messages. */
+  nameOf(setting: Setting): string;
+  /** Things this source says that are no settings. */
+  readonly faults: readonly string[];
+}
+
+export type SourceName = 'flag' | 'environment' | 'file' | 'default';
+
+/** Values given on the command line, by setting key. */
+export function flagSource(values: ReadonlyMap<string, unknown>): Source {
+  return {
+    name: 'flag',
+    valueOf: (setting) => values.get(setting.key),
+    nameOf: (setting) => setting.flag,
+    faults: [],
+  };
+}
+
+/** Environment variables. An empty one counts as not set, as compose files write it. */
+export function environmentSource(environment: Readonly<Record<string, string | undefined>>): Source {
+  return {
+    name: 'environment',
+    valueOf: (setting) => {
+      const text = environment[setting.environment];
+      return text === '' ? undefined : text;
+    },
+    nameOf: (setting) => setting.environment,
+    faults: [],
+  };
+}
+
+/** A YAML file of nested objects. Keys that are no settings are faults. */
+export function yamlSource(file: string, text: string, settings: readonly Setting[]): Source {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  const place = (node: unknown): string => {
+    const offset = isNode(node) ? node.range?.[0] : undefined;
+    return offset === undefined ? file : `${file}:${lines.linePos(offset).line}`;
+  };
+  const faults = document.errors.map(
+    (error) => `${file}: ${error.message.split('\n')[0] ?? 'not valid YAML'}`,
+  );
+  const nodes = new Map<string, Node>();
+  if (faults.length === 0 && document.contents !== null) {
+    const known = new Set(settings.map((setting) => setting.key));
+    const groups = new Set(settings.flatMap((setting) => prefixesOf(setting.path)));
+    const visit = (node: unknown, above: string): void => {
+      if (!isMap(node)) {
+        faults.push(
+          `${place(node)}: ${above === '' ? 'the file' : above} must hold settings, one \`name: value\` a line`,
+        );
+        return;
+      }
+      for (const { key: name, value } of node.items) {
+        const key = `${above === '' ? '' : `${above}.`}${isScalar(name) ? String(name.value) : '?'}`;
+        if (known.has(key)) nodes.set(key, value as Node);
+        else if (groups.has(key)) visit(value, key);
+        else faults.push(`${place(name)}: ${key} is not a setting`);
+      }
+    };
+    visit(document.contents, '');
+  }
+  return {
+    name: 'file',
+    // A key without a value counts as not set.
+    valueOf: (setting) => (nodes.get(setting.key)?.toJS(document) as unknown) ?? undefined,
+    nameOf: (setting) => `${setting.key} (${place(nodes.get(setting.key))})`,
+    faults,
+  };
+}
+
+function prefixesOf(path: readonly string[]): string[] {
+  return path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('.'));
+}

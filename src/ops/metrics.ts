@@ -1,0 +1,188 @@
+import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
+import { Gauge, Registry } from 'prom-client';
+import type { Broker } from '../core/broker-api.js';
+import type { QueueStats } from '../core/queue/types.js';
+import type { JournalSpace, JournalStats } from '../core/ports/journal.js';
+import type { ConnectorStatus } from '../connectors/kit/connector.js';
+
+/** Queues that get gauges of their own, deepest first; the totals always cover all. */
+export const QUEUES_WITH_GAUGES_MAX = 200;
+
+/** What is measured: plain counters that exist anyway, read when somebody asks. */
+export interface MetricsSources {
+  readonly broker: Broker;
+  readonly journal: { space(): JournalSpace; stats(): JournalStats };
+  readonly connectors: () => readonly { readonly name: string; status(): ConnectorStatus }[];
+  readonly version: string;
+}
+
+export interface Metrics {
+  readonly contentType: string;
+  /** The Prometheus text of this moment. */
+  render(): Promise<string>;
+  stop(): void;
+}
+
+type Sample = { readonly labels?: Readonly<Record<string, string>>; readonly value: number };
+
+/** Builds the registry. Nothing is counted on the message path for it. */
+export function createMetrics(sources: MetricsSources): Metrics {
+  const registry = new Registry();
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  let queues: readonly QueueStats[] = [];
+
+  const gauge = (
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => readonly Sample[],
+  ): void => {
+    new Gauge({
+      name: `polymq_${name}`,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const { labels, value } of read()) this.set({ ...labels }, value);
+      },
+    });
+  };
+
+  queueGauges(gauge, () => queues);
+  journalGauges(gauge, sources.journal);
+  connectorGauges(gauge, sources.connectors);
+  processGauges(gauge, delay, sources.version);
+
+  return {
+    contentType: registry.contentType,
+    render: async () => {
+      // Once a scrape: the gauges share it.
+      queues = sources.broker
+        .queues('')
+        .map((name) => sources.broker.queueStats(name))
+        .filter((stats) => stats !== undefined);
+      const text = await registry.metrics();
+      queues = [];
+      delay.reset();
+      return text;
+    },
+    stop: () => delay.disable(),
+  };
+}
+
+type DefineGauge = (
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  read: () => readonly Sample[],
+) => void;
+
+const DEPTHS = ['ready', 'delayed', 'inFlight'] as const;
+const DONE = ['sent', 'delivered', 'acknowledged', 'expired', 'deadLettered'] as const;
+
+function queueGauges(gauge: DefineGauge, queues: () => readonly QueueStats[]): void {
+  const sum = (read: (stats: QueueStats) => number): number =>
+    queues().reduce((total, stats) => total + read(stats), 0);
+  gauge('queues', 'Queues, families counted once.', [], () => [{ value: queues().length }]);
+  gauge('messages', 'Stored messages of all queues by state.', ['state'], () =>
+    DEPTHS.map((state) => ({ labels: { state: snake(state) }, value: sum((stats) => stats[state]) })),
+  );
+  gauge('messages_bytes', 'Bytes of all stored messages.', [], () => [
+    { value: sum((stats) => stats.bytes) },
+  ]);
+  gauge(
+    'messages_since_start',
+    'Messages of all present queues since the start, by what happened.',
+    ['event'],
+    () => DONE.map((event) => ({ labels: { event: snake(event) }, value: sum((stats) => stats[event]) })),
+  );
+  gauge('consumers', 'Consumers of all queues.', [], () => [{ value: sum((stats) => stats.consumers) }]);
+  gauge('waiters', 'Receives that wait for a message.', [], () => [{ value: sum((stats) => stats.waiters) }]);
+  const help = `Messages of one queue by state; the ${QUEUES_WITH_GAUGES_MAX} deepest queues.`;
+  gauge('queue_messages', help, ['queue', 'state'], () =>
+    [...queues()]
+      .sort((a, b) => depth(b) - depth(a))
+      .slice(0, QUEUES_WITH_GAUGES_MAX)
+      .flatMap((stats) =>
+        DEPTHS.map((state) => ({
+          labels: { queue: stats.channel, state: snake(state) },
+          value: stats[state],
+        })),
+      ),
+  );
+}
+
+function depth(stats: QueueStats): number {
+  return stats.ready + stats.delayed + stats.inFlight;
+}
+
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function journalGauges(gauge: DefineGauge, journal: MetricsSources['journal']): void {
+  const one = (name: string, help: string, read: () => number): void =>
+    gauge(name, help, [], () => [{ value: read() }]);
+  one('journal_entries', 'Entries appended since the start.', () => journal.stats().entries);
+  one('journal_appended_bytes', 'Bytes appended since the start.', () => journal.stats().bytes);
+  one('journal_groups', 'Group commits since the start.', () => journal.stats().groups);
+  one('journal_syncs', 'Disk syncs since the start.', () => journal.stats().syncs);
+  one(
+    'journal_commit_seconds',
+    'Time spent in commits since the start.',
+    () => journal.stats().commitMsTotal / 1000,
+  );
+  one(
+    'journal_commit_seconds_max',
+    'Longest commit since the start.',
+    () => journal.stats().commitMsMax / 1000,
+  );
+  one('store_used_bytes', 'Bytes the store takes.', () => journal.space().usedBytes);
+  one('store_free_bytes', 'Bytes free where the store is.', () => journal.space().freeBytes);
+  one('store_low', '1 while sends are refused for want of space.', () => (journal.space().low ? 1 : 0));
+}
+
+function connectorGauges(gauge: DefineGauge, connectors: MetricsSources['connectors']): void {
+  gauge('connector_connections', 'Open connections.', ['connector'], () =>
+    connectors().map((connector) => ({
+      labels: { connector: connector.name },
+      value: connector.status().connections,
+    })),
+  );
+  gauge('connector_count', 'Counters of a connector since the start.', ['connector', 'counter'], () =>
+    connectors().flatMap((connector) =>
+      Object.entries(connector.status().counters).map(([counter, value]) => ({
+        labels: { connector: connector.name, counter },
+        value,
+      })),
+    ),
+  );
+}
+
+function processGauges(gauge: DefineGauge, delay: IntervalHistogram, version: string): void {
+  const seconds = (ns: number): number => (Number.isFinite(ns) ? ns / 1e9 : 0);
+  gauge('event_loop_delay_seconds', 'Event-loop delay since the last scrape.', ['quantile'], () => [
+    { labels: { quantile: '0.5' }, value: seconds(delay.percentile(50)) },
+    { labels: { quantile: '0.99' }, value: seconds(delay.percentile(99)) },
+    { labels: { quantile: '1' }, value: seconds(delay.max) },
+  ]);
+  gauge('process_cpu_seconds', 'Processor time since the start.', [], () => {
+    const { user, system } = process.cpuUsage();
+    return [{ value: (user + system) / 1e6 }];
+  });
+  gauge('process_memory_bytes', 'Memory of the process.', ['kind'], () => {
+    const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage();
+    return Object.entries({ rss, heap_used: heapUsed, external, array_buffers: arrayBuffers }).map(
+      ([kind, value]) => ({
+        labels: { kind },
+        value,
+      }),
+    );
+  });
+  gauge('process_uptime_seconds', 'Time since the start.', [], () => [{ value: process.uptime() }]);
+  gauge('build_info', 'Always 1; the version is a label.', ['version', 'node'], () => [
+    { labels: { version, node: process.versions.node }, value: 1 },
+  ]);
+}
