@@ -62,12 +62,10 @@ export function buildApi(options: ApiOptions): FastifyInstance {
       .send({ error: error instanceof BrokerError ? error.kind : 'http', message: text });
   });
   app.setNotFoundHandler((request, reply) =>
-    reply
-      .status(404)
-      .send({
-        error: 'not-found',
-        message: `there is no ${request.method} ${request.url.split('?')[0] ?? ''}`,
-      }),
+    reply.status(404).send({
+      error: 'not-found',
+      message: `there is no ${request.method} ${request.url.split('?')[0] ?? ''}`,
+    }),
   );
 
   app.get('/health', () => ({ status: 'healthy', version: options.version }));

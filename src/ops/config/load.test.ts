@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { ConfigError, loadConfig, type Loaded } from './load.js';
+import { settingsOf } from './setting.js';
+import { environmentSource, flagSource, yamlSource } from './source.js';
+
+const schema = z.object({
+  host: z.string().default('0.0.0.0').describe('Address.'),
+  connectors: z.object({
+    aws: z.object({
+      enable: z.boolean().default(false),
+      port: z.number().int().min(0).max(65_535).default(4566),
+      accountId: z.string().default('000000000000'),
+      secretKey: z.string().default('').meta({ secret: true }),
+    }),
+  }),
+  log: z.object({ format: z.enum(['auto', 'json']).default('auto') }),
+  aliases: z.array(z.strictObject({ alias: z.string(), channel: z.string() })).default([]),
+});
+const settings = settingsOf(schema);
+
+interface Given {
+  flags?: Record<string, unknown>;
+  environment?: Record<string, string>;
+  yaml?: string;
+}
+
+function load({ flags = {}, environment = {}, yaml = '' }: Given): Loaded<z.output<typeof schema>> {
+  return loadConfig(schema, [
+    flagSource(new Map(Object.entries(flags))),
+    environmentSource(environment),
+    yamlSource('polymq.yaml', yaml, settings),
+  ]);
+}
+
+function faultsOf(given: Given): readonly string[] {
+  try {
+    load(given);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('settings of a schema', () => {
+  it('have an environment name, a flag and a key derived from their place', () => {
+    const setting = settings.find(({ key }) => key === 'connectors.aws.accountId');
+    expect(setting).toMatchObject({
+      environment: 'CONNECTORS_AWS_ACCOUNT_ID',
+      flag: '--connectors-aws-account-id',
+      kind: 'text',
+      defaultValue: '000000000000',
+    });
+  });
+
+  it('know their kind, bounds and secrecy', () => {
+    const byKey = new Map(settings.map((setting) => [setting.key, setting]));
+    expect(byKey.get('connectors.aws.port')).toMatchObject({ kind: 'number', bounds: '0–65535' });
+    expect(byKey.get('connectors.aws.secretKey')?.secret).toBe(true);
+    expect(byKey.get('log.format')).toMatchObject({ kind: 'choice', choices: ['auto', 'json'] });
+    expect(byKey.get('aliases')?.kind).toBe('pairs');
+    expect(byKey.get('host')?.description).toBe('Address.');
+  });
+});
+
+describe('precedence', () => {
+  const yaml = 'connectors:\n  aws:\n    port: 1\n';
+
+  it('falls back to the default', () => {
+    const { config, origins } = load({});
+    expect(config.connectors.aws.port).toBe(4566);
+    expect(origins.get('connectors.aws.port')).toBe('default');
+  });
+
+  it('takes the file over the default', () => {
+    expect(load({ yaml }).config.connectors.aws.port).toBe(1);
+  });
+
+  it('takes the environment over the file', () => {
+    const { config, origins } = load({ yaml, environment: { CONNECTORS_AWS_PORT: '2' } });
+    expect(config.connectors.aws.port).toBe(2);
+    expect(origins.get('connectors.aws.port')).toBe('environment');
+  });
+
+  it('takes the flag over all', () => {
+    const { config } = load({
+      yaml,
+      environment: { CONNECTORS_AWS_PORT: '2' },
+      flags: { 'connectors.aws.port': '3' },
+    });
+    expect(config.connectors.aws.port).toBe(3);
+  });
+
+  it('takes port 0 as a value and an empty variable as none', () => {
+    expect(load({ environment: { CONNECTORS_AWS_PORT: '0' } }).config.connectors.aws.port).toBe(0);
+    expect(load({ environment: { CONNECTORS_AWS_PORT: '' } }).config.connectors.aws.port).toBe(4566);
+  });
+});
+
+describe('values as text', () => {
+  it.each([
+    ['true', true],
+    ['1', true],
+    ['YES', true],
+    ['off', false],
+    ['0', false],
+  ])('reads %j as %j', (text, value) => {
+    expect(load({ environment: { CONNECTORS_AWS_ENABLE: text } }).config.connectors.aws.enable).toBe(value);
+  });
+
+  it('reads aliases from one line', () => {
+    expect(load({ environment: { ALIASES: 'a.b=c.d, e=f' } }).config.aliases).toEqual([
+      { alias: 'a.b', channel: 'c.d' },
+      { alias: 'e', channel: 'f' },
+    ]);
+  });
+
+  it('reads aliases from the file', () => {
+    const yaml = 'aliases:\n  - { alias: a, channel: b }\n';
+    expect(load({ yaml }).config.aliases).toEqual([{ alias: 'a', channel: 'b' }]);
+  });
+});
+
+describe('faults', () => {
+  it.each(['abc', '70000', '-1', '1.5', '0x10', 'NaN'])('refuses port %j and names the variable', (text) => {
+    expect(faultsOf({ environment: { CONNECTORS_AWS_PORT: text } })).toEqual([
+      `CONNECTORS_AWS_PORT: must be a whole number (0–65535), not "${text}"`,
+    ]);
+  });
+
+  it('names the flag', () => {
+    expect(faultsOf({ flags: { 'connectors.aws.enable': 'maybe' } })).toEqual([
+      '--connectors-aws-enable: must be true or false, not "maybe"',
+    ]);
+  });
+
+  it('names the key, the file and the line', () => {
+    expect(faultsOf({ yaml: 'host: here\nconnectors:\n  aws:\n    port: lots\n' })).toEqual([
+      'connectors.aws.port (polymq.yaml:4): must be a whole number (0–65535), not "lots"',
+    ]);
+  });
+
+  it('refuses unknown keys of the file, with their line', () => {
+    expect(faultsOf({ yaml: 'connectors:\n  aws:\n    prot: 1\nconectors: {}\n' })).toEqual([
+      'polymq.yaml:3: connectors.aws.prot is not a setting',
+      'polymq.yaml:4: conectors is not a setting',
+    ]);
+  });
+
+  it('refuses a group that is no group, broken YAML and doubled keys', () => {
+    expect(faultsOf({ yaml: 'connectors: 5\n' })[0]).toMatch(/connectors must hold settings/);
+    expect(faultsOf({ yaml: '{ a: [\n' })[0]).toMatch(/^polymq\.yaml: /);
+    expect(faultsOf({ yaml: 'host: a\nhost: b\n' })[0]).toMatch(/unique/);
+  });
+
+  it('refuses a number where text belongs, since YAML has eaten its zeros', () => {
+    expect(faultsOf({ yaml: 'connectors:\n  aws:\n    accountId: 000000000123\n' })[0]).toMatch(
+      /put .* in quotes/,
+    );
+  });
+
+  it('lists all faults at once', () => {
+    expect(faultsOf({ environment: { CONNECTORS_AWS_PORT: 'x', LOG_FORMAT: 'xml' } })).toEqual([
+      'CONNECTORS_AWS_PORT: must be a whole number (0–65535), not "x"',
+      expect.stringMatching(/^LOG_FORMAT: /),
+    ]);
+  });
+
+  it('never shows a secret', () => {
+    const secret = z.object({ key: z.string().max(3).default('').meta({ secret: true }) });
+    expect(() => loadConfig(secret, [environmentSource({ KEY: 'hunter2' })])).toThrow(/the given value/);
+    expect(() => loadConfig(secret, [environmentSource({ KEY: 'hunter2' })])).not.toThrow(/hunter2/);
+  });
+});
