@@ -17,9 +17,16 @@ export function humanLine(json: string, colours: boolean): string {
   const word = typeof level === 'string' ? level : 'info';
   const who = typeof component === 'string' ? `${paint(`[${component}]`, '36')} ` : '';
   const what = typeof message === 'string' ? message : '';
-  const rest = Object.entries(fields).map(([name, value]) => ` ${paint(`${name}=`, '2')}${shown(value)}`);
+  const rest = Object.entries(fields)
+    // A group of fields reads best as its members.
+    .flatMap(([name, value]) => (isGroup(value) ? Object.entries(value) : [[name, value] as const]))
+    .map(([name, value]) => ` ${paint(`${name}=`, '2')}${shown(value)}`);
   const head = `${paint(clock, '2')} ${paint(word.toUpperCase().padEnd(5), COLOURS[word] ?? '0')} ${who}${what}${rest.join('')}`;
   return `${head}${errorLines(error)}\n`;
+}
+
+function isGroup(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function shown(value: unknown): string {

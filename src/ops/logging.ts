@@ -72,3 +72,11 @@ class PinoLog implements Log {
     return new PinoLog(this.#logger.child(fields));
   }
 }
+
+/** Standard output, written synchronously: the last line before an exit is never lost. */
+export function standardOutput(): LogTarget {
+  const stream = pino.destination({ dest: 1, sync: true });
+  // Whoever read us is gone; there is nobody to tell.
+  stream.on('error', () => undefined);
+  return { write: (line) => void stream.write(line), terminal: process.stdout.isTTY };
+}

@@ -1,4 +1,4 @@
-import type { Setting } from './setting.js';
+import { textOfDefault, type Setting } from './setting.js';
 
 const HEAD = `# Configuration
 
@@ -41,12 +41,11 @@ export function configurationPage(settings: readonly Setting[]): string {
 }
 
 function entry(setting: Setting): string {
-  const fallback = setting.defaultValue;
-  const value =
-    fallback === undefined || fallback === '' || Array.isArray(fallback)
-      ? 'empty'
-      : `\`${JSON.stringify(fallback).replaceAll('"', '')}\``;
-  const bounds = setting.bounds === '' ? '' : `; ${setting.bounds}`;
+  const fallback = textOfDefault(setting);
+  const facts = [
+    `default ${fallback === '' ? 'empty' : `\`${fallback}\``}`,
+    ...(setting.bounds === '' ? [] : [setting.bounds]),
+  ];
   const names = `**\`${setting.environment}\`** · \`${setting.flag}\` · \`${setting.key}\``;
-  return `- ${names}\n  ${setting.description} (default ${value}${bounds})`;
+  return `- ${names}\n  ${setting.description} (${facts.join('; ')})`;
 }

@@ -28,6 +28,13 @@ export function settingsOf(schema: z.ZodObject): readonly Setting[] {
   return leavesOf(schema, []);
 }
 
+/** A setting's default as it would be written, '' when there is none. */
+export function textOfDefault(setting: Setting): string {
+  const { defaultValue } = setting;
+  if (typeof defaultValue === 'string') return defaultValue;
+  return typeof defaultValue === 'number' || typeof defaultValue === 'boolean' ? String(defaultValue) : '';
+}
+
 function leavesOf(schema: z.ZodObject, above: readonly string[]): Setting[] {
   return Object.entries(schema.shape).flatMap(([name, field]) => {
     const path = [...above, name];

@@ -24,6 +24,16 @@ export function flagSource(values: ReadonlyMap<string, unknown>): Source {
   };
 }
 
+/** Values a program gives, by setting key. */
+export function valuesSource(name: SourceName, values: ReadonlyMap<string, unknown>): Source {
+  return {
+    name,
+    valueOf: (setting) => values.get(setting.key),
+    nameOf: (setting) => setting.key,
+    faults: [],
+  };
+}
+
 /** Environment variables. An empty one counts as not set, as compose files write it. */
 export function environmentSource(environment: Readonly<Record<string, string | undefined>>): Source {
   return {

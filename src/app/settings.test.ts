@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/support/folder.js';
+import { writeFileSync } from 'node:fs';
+import { ConfigError } from '../ops/config/load.js';
+import { configurationPage } from '../ops/config/page.js';
+import { configFrom, readConfig, unknownVariables } from './read-config.js';
+import { CONNECTOR_SWITCHES, SETTINGS } from './settings.js';
+
+describe('the settings', () => {
+  it('have the names the specification gives them', () => {
+    const names = SETTINGS.map((setting) => setting.environment);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'HOST',
+        'API_PORT',
+        'STORE_PATH',
+        'STORE_ENGINE',
+        'STORE_SYNC',
+        'STORE_SYNC_INTERVAL_MS',
+        'STORE_MIN_FREE_BYTES',
+        'STORE_MEMORY_MAX_BYTES',
+        'LOG_LEVEL',
+        'LOG_FORMAT',
+        'SHUTDOWN_GRACE_MS',
+        'GRPC_ENABLE',
+        'GRPC_PORT',
+        'CONNECTORS_AWS_ENABLE',
+        'CONNECTORS_AWS_PORT',
+        'CONNECTORS_AWS_REGION',
+        'CONNECTORS_AWS_ACCOUNT_ID',
+        'CONNECTORS_AWS_ADVERTISED_URL',
+        'CONNECTORS_GCP_ENABLE',
+        'CONNECTORS_PUB_SUB_PORT',
+        'CONNECTORS_PUB_SUB_MAX_MESSAGE_BYTES',
+        'CONNECTORS_PUB_SUB_DEFAULT_ACK_DEADLINE_SECONDS',
+        'CONNECTORS_PUB_SUB_MAX_OUTSTANDING_MESSAGES',
+        'CONNECTORS_AMQP_ENABLE',
+        'CONNECTORS_AMQP_PORT',
+        'CONNECTORS_AMQP_DEFAULT_VHOST',
+        'CONNECTORS_AMQP_STRICT_NAMES',
+      ]),
+    );
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('all say what they are for and have a default', () => {
+    for (const setting of SETTINGS) {
+      expect(setting.description, setting.key).not.toBe('');
+      expect(setting.defaultValue, setting.key).toBeDefined();
+    }
+  });
+
+  it('default to the ports people expect, with every connector off', () => {
+    const { grpc, connectors, api } = configFrom({});
+    expect([grpc.port, connectors.aws.port, connectors.pubSub.port, connectors.amqp.port, api.port]).toEqual([
+      50_000, 4566, 8085, 5672, 8080,
+    ]);
+    expect([grpc, connectors.aws, connectors.gcp, connectors.amqp].map((c) => c.enable)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('know their switches', () => {
+    for (const key of CONNECTOR_SWITCHES) expect(SETTINGS.find((s) => s.key === key)?.kind).toBe('boolean');
+    const others = SETTINGS.filter((s) => s.path.at(-1) === 'enable').map((s) => s.key);
+    expect([...CONNECTOR_SWITCHES].sort()).toEqual(others.sort());
+  });
+
+  it('are documented as they are (`npm run docs:configuration`)', async () => {
+    const file = join(import.meta.dirname, '../../docs/configuration.md');
+    const page = await format(configurationPage(SETTINGS), {
+      ...(await resolveConfig(file)),
+      parser: 'markdown',
+    });
+    expect(readFileSync(file, 'utf8')).toBe(page);
+  });
+});
+
+describe('reading the configuration', () => {
+  const none = { flags: new Map<string, unknown>(), environment: {}, all: false };
+
+  it('turns everything on with `all`, except what was switched off by name', () => {
+    const { config } = readConfig({ ...none, all: true, environment: { CONNECTORS_AMQP_ENABLE: 'false' } });
+    const { grpc, connectors } = config;
+    expect([grpc, connectors.aws, connectors.gcp, connectors.amqp].map((c) => c.enable)).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('reads the file that POLYMQ_CONFIG names, `--config` first', () => {
+    const folder = temporaryFolder();
+    try {
+      const [one, two] = [join(folder.path, 'one.yaml'), join(folder.path, 'two.yaml')];
+      writeFileSync(one, 'host: one\n');
+      writeFileSync(two, 'host: two\n');
+      expect(readConfig({ ...none, environment: { POLYMQ_CONFIG: one } }).config.host).toBe('one');
+      expect(readConfig({ ...none, environment: { POLYMQ_CONFIG: one }, file: two }).config.host).toBe('two');
+    } finally {
+      folder.remove();
+    }
+  });
+
+  it('refuses a file that is not there', () => {
+    expect(() => readConfig({ ...none, file: '/no/such/file.yaml' })).toThrow(
+      /no\/such\/file\.yaml: cannot be read/,
+    );
+  });
+
+  it('refuses two listeners on one port, but not two free ones', () => {
+    const clash = { API_PORT: '7000', CONNECTORS_AWS_PORT: '7000' };
+    expect(() => readConfig({ ...none, all: true, environment: clash })).toThrow(
+      'CONNECTORS_AWS_PORT: 7000 is taken by API_PORT',
+    );
+    expect(() => readConfig({ ...none, environment: clash })).not.toThrow();
+    const free = { API_PORT: '0', CONNECTORS_AWS_PORT: '0' };
+    expect(() => readConfig({ ...none, all: true, environment: free })).not.toThrow();
+  });
+
+  it('finds variables that are nearly ours', () => {
+    const environment = { CONNECTORS_AWS_PROT: '1', STORE_PATH: 'x', STORE_PTAH: 'y', PATH: '/bin' };
+    expect(unknownVariables(environment)).toEqual(['CONNECTORS_AWS_PROT', 'STORE_PTAH']);
+  });
+
+  it('takes parts of it from a program', () => {
+    expect(configFrom({ connectors: { aws: { port: 1 } } }).connectors.aws.port).toBe(1);
+    expect(() => configFrom({ connectors: { aws: { port: -1 } } })).toThrow(ConfigError);
+  });
+});

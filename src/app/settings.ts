@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { amqpConfigSchema } from '../connectors/amqp/config.js';
+import { awsConfigSchema } from '../connectors/aws/config.js';
+import { gcpConfigSchema } from '../connectors/gcp/config.js';
+import { nativeConfigSchema } from '../connectors/native/config.js';
+import {
+  aliasesSetting,
+  apiSettings,
+  hostSetting,
+  logSettings,
+  shutdownSettings,
+  storeSettings,
+} from '../ops/config/sections.js';
+import { settingsOf } from '../ops/config/setting.js';
+
+const enable = (what: string) => z.boolean().default(false).describe(`Serve ${what}.`);
+
+/** Everything that can be set, in the order of the reference page. Names follow from the places. */
+export const settingsSchema = z.object({
+  host: hostSetting,
+  api: apiSettings,
+  store: storeSettings,
+  log: logSettings,
+  shutdown: shutdownSettings,
+  aliases: aliasesSetting,
+  grpc: nativeConfigSchema,
+  connectors: z.object({
+    aws: awsConfigSchema,
+    gcp: z.object({ enable: enable('Google Cloud Pub/Sub') }),
+    pubSub: gcpConfigSchema,
+    amqp: amqpConfigSchema,
+  }),
+});
+
+export type Config = z.output<typeof settingsSchema>;
+
+export const SETTINGS = settingsOf(settingsSchema);
+
+/** Keys of the switches that `serve --all` turns on unless something says otherwise. */
+export const CONNECTOR_SWITCHES = [
+  'grpc.enable',
+  'connectors.aws.enable',
+  'connectors.gcp.enable',
+  'connectors.amqp.enable',
+] as const;
+
+/** What no single setting can get wrong: two listeners on one port. One line per fault. */
+export function crossFaults(config: Config): readonly string[] {
+  const { grpc, connectors } = config;
+  const listeners: readonly (readonly [name: string, on: boolean, port: number])[] = [
+    ['API_PORT', true, config.api.port],
+    ['GRPC_PORT', grpc.enable, grpc.port],
+    ['CONNECTORS_AWS_PORT', connectors.aws.enable, connectors.aws.port],
+    ['CONNECTORS_PUB_SUB_PORT', connectors.gcp.enable, connectors.pubSub.port],
+    ['CONNECTORS_AMQP_PORT', connectors.amqp.enable, connectors.amqp.port],
+  ];
+  const taken = new Map<number, string>();
+  const faults: string[] = [];
+  for (const [name, on, port] of listeners) {
+    if (!on || port === 0) continue;
+    const holder = taken.get(port);
+    if (holder === undefined) taken.set(port, name);
+    else faults.push(`${name}: ${port} is taken by ${holder}`);
+  }
+  return faults;
+}
