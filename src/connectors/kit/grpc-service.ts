@@ -13,6 +13,12 @@ export interface MessageCodec<T> {
   decode(bytes: Uint8Array): T;
 }
 
+/** A codec of some message or other: what a table of them holds. */
+export interface AnyMessageCodec {
+  encode(value: never): Uint8Array;
+  decode(bytes: Uint8Array): unknown;
+}
+
 /** The codec of a generated protobuf message. */
 export function protobufCodec<S extends DescMessage>(schema: S): MessageCodec<MessageShape<S>> {
   return {
@@ -53,7 +59,7 @@ export function defineMethod<Request, Response>(
  */
 export function defineService(
   service: DescService,
-  codecs: Readonly<Record<string, MessageCodec<never>>> = {},
+  codecs: Readonly<Record<string, AnyMessageCodec>> = {},
 ): ServiceDefinition<UntypedServiceImplementation> {
   return Object.fromEntries(
     service.methods.map((method) => [
