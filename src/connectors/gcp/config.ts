@@ -1,0 +1,60 @@
+import { z } from 'zod';
+
+const count = (fallback: number, what: string) => z.number().int().min(1).default(fallback).describe(what);
+
+/** Settings of the Pub/Sub connector: `CONNECTORS_PUB_SUB_*`. */
+export const gcpConfigSchema = z.object({
+  port: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8085)
+    .describe('Port of the Pub/Sub gRPC API (what `PUBSUB_EMULATOR_HOST` names).'),
+  advertisedEndpoint: z
+    .string()
+    .default('')
+    .describe('host:port that clients are told to use; only shown, never sent.'),
+  maxMessageBytes: count(10_485_760, 'Largest publish request, and so the largest message.'),
+  defaultAckDeadlineSeconds: z
+    .number()
+    .int()
+    .min(10)
+    .max(600)
+    .default(10)
+    .describe('Ack deadline of subscriptions that are created without one.'),
+  maxOutstandingMessages: count(1000, 'Most unacknowledged messages on one StreamingPull stream.'),
+  maxInflightPerSubscription: count(20_000, 'Most messages of one subscription that are leased at once.'),
+  maxConcurrentPolls: count(1024, 'Most Pull calls that wait for a message at once.'),
+  streamCloseSeconds: count(1800, 'Age at which StreamingPull streams are closed; clients open a new one.'),
+});
+
+export type GcpConfig = z.output<typeof gcpConfigSchema>;
+
+/** Bounds that are no settings. */
+export const GCP_LIMITS = {
+  /** Messages of one Publish request. */
+  publishMessagesMax: 1000,
+  /** How far above `maxMessageBytes` the transport reads, so that the answer is INVALID_ARGUMENT and not the transport's. */
+  receiveMarginBytes: 2 * 1024 * 1024,
+  attributesMax: 100,
+  attributeKeyBytesMax: 256,
+  attributeValueBytesMax: 1024,
+  orderingKeyBytesMax: 1024,
+  /** A response with several messages; one larger message still passes. Bare gRPC clients take 4 MiB. */
+  responseBytes: 3_500_000,
+  pullMessagesMax: 1000,
+  /** How long an unary Pull waits for a first message. */
+  pullWaitMs: 4000,
+  ackDeadlineSecondsMin: 10,
+  ackDeadlineSecondsMax: 600,
+  /** Bodies handed to one stream ahead of the peer's reading. */
+  streamWindowBytes: 8 * 1024 * 1024,
+  /** Unacknowledged bodies on one stream when the client set no bound. */
+  streamOutstandingBytes: 100 * 1024 * 1024,
+  pageSizeMax: 1000,
+  pageSizeDefault: 100,
+  /** Time between looks for expired leases of streams. */
+  sweepMs: 250,
+  filterBytesMax: 256,
+} as const;

@@ -1,0 +1,75 @@
+import { status } from '@grpc/grpc-js';
+import { BrokerError } from '../../core/errors.js';
+import { grpcStatus, type GrpcErrorTable, type GrpcStatus } from '../kit/grpc-call.js';
+
+/** Every kind of error as its gRPC status code (google.rpc.Code). */
+export const GCP_STATUS: GrpcErrorTable = {
+  'not-found': status.NOT_FOUND,
+  'already-exists': status.ALREADY_EXISTS,
+  'invalid-argument': status.INVALID_ARGUMENT,
+  precondition: status.FAILED_PRECONDITION,
+  'lease-lost': status.FAILED_PRECONDITION,
+  limit: status.RESOURCE_EXHAUSTED,
+  forbidden: status.PERMISSION_DENIED,
+  unauthenticated: status.UNAUTHENTICATED,
+  unavailable: status.UNAVAILABLE,
+  draining: status.UNAVAILABLE,
+  internal: status.INTERNAL,
+};
+
+/** A status that stands for no kind of broker error. */
+export class StatusError extends Error {
+  readonly status: GrpcStatus;
+
+  constructor(code: status, details: string) {
+    super(details);
+    this.name = 'StatusError';
+    this.status = { code, details };
+  }
+}
+
+export function statusOf(caught: unknown): GrpcStatus {
+  return caught instanceof StatusError ? caught.status : grpcStatus(caught, GCP_STATUS);
+}
+
+/**
+ * How every stream that the server ends on purpose is closed: clients match one or the other sentence (Google's own, and
+ * the specification's) to tell it from a failure, and open a new stream.
+ */
+export const STREAM_CLOSED = new StatusError(
+  status.UNAVAILABLE,
+  'The StreamingPull stream closed for an expected reason and should be recreated: the stream has been closed.',
+);
+
+// Google's sentences, for those who match them.
+
+export function resourceNotFound(id: string): BrokerError {
+  return new BrokerError('not-found', `Resource not found (resource=${id}).`);
+}
+
+export function resourceExists(id: string): BrokerError {
+  return new BrokerError('already-exists', `Resource already exists in the project (resource=${id}).`);
+}
+
+export function invalidArgument(details: string): BrokerError {
+  return new BrokerError('invalid-argument', details);
+}
+
+export function badArgument(argument: string): BrokerError {
+  return invalidArgument(`You have passed an invalid argument to the service (argument=${argument}).`);
+}
+
+export function badAckId(id: string): BrokerError {
+  return invalidArgument(`You have passed an invalid ack ID to the service (ack_id=${id}).`);
+}
+
+export function badAckDeadline(seconds: number, min: number): BrokerError {
+  return invalidArgument(
+    `Invalid ack deadline given (ack_deadline=${seconds}). The ack deadline must be between ${min} and 600 seconds.`,
+  );
+}
+
+/** A feature of the API that this server does not have, asked for in a request that otherwise is fine. */
+export function unsupportedField(field: string): StatusError {
+  return new StatusError(status.UNIMPLEMENTED, `The field '${field}' is not supported by this server.`);
+}

@@ -1,0 +1,115 @@
+import type { Timer } from '../../base/clock.js';
+import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
+import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
+import { defineService } from '../kit/grpc-service.js';
+import { GCP_LIMITS, type GcpConfig } from './config.js';
+import { MessageIds } from './message-ids.js';
+import { GCP_PROTOCOL, translateOrigin } from './message-mapping.js';
+import { publisherService } from './publisher/service.js';
+import { Catalog } from './registry/catalog.js';
+import type { GcpServices } from './services.js';
+import { subscriberService } from './subscriber/service.js';
+import { Subscriptions } from './subscriber/subscriptions.js';
+import { Publisher, Subscriber } from './wire/gen/google/pubsub/v1/pubsub_pb.js';
+import { HOT_CODECS } from './wire/hot-codecs.js';
+
+export { gcpConfigSchema, type GcpConfig } from './config.js';
+
+/**
+ * Google Cloud Pub/Sub over gRPC. The fan-out of all topics is set here already and not at `start`, so that what other
+ * connectors append in between reaches the subscriptions; the broker has been recovered before.
+ */
+export function createGcpConnector(context: ConnectorContext, config: GcpConfig): Connector {
+  return new GcpConnector(context, config);
+}
+
+class GcpConnector implements Connector {
+  readonly name = 'gcp';
+  readonly #context: ConnectorContext;
+  readonly #services: GcpServices;
+  readonly #listener: GrpcListener;
+  #addresses: Promise<readonly Address[]> | undefined;
+  #sweep: Timer | undefined;
+  #stopped = false;
+
+  constructor(context: ConnectorContext, config: GcpConfig) {
+    this.#context = context;
+    const { broker, clock, ids, log, host } = context;
+    const catalog = new Catalog(broker);
+    const subscriptions = new Subscriptions({ broker, clock, catalog, config });
+    this.#services = {
+      broker,
+      clock,
+      ids,
+      config,
+      catalog,
+      subscriptions,
+      messageIds: new MessageIds(clock, ids),
+      counters: { calls: 0, errors: 0, published: 0, delivered: 0, acknowledged: 0 },
+    };
+    broker.registerTranslator(GCP_PROTOCOL, translateOrigin);
+    catalog.open();
+    this.#listener = createGrpcListener({
+      host,
+      port: config.port,
+      maxReceiveBytes: config.maxMessageBytes + GCP_LIMITS.receiveMarginBytes,
+      clock,
+      log,
+    });
+    const { server } = this.#listener;
+    server.addService(defineService(Publisher, HOT_CODECS), publisherService(this.#services));
+    server.addService(defineService(Subscriber, HOT_CODECS), subscriberService(this.#services));
+  }
+
+  start(): Promise<readonly Address[]> {
+    this.#addresses ??= this.#listen();
+    return this.#addresses;
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    const drained = this.#listener.drain(graceMs);
+    // Open streams would last for the whole grace. Their clients look for another server at once.
+    this.#services.subscriptions.endStreams();
+    await drained;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#sweep?.cancel();
+    this.#services.subscriptions.endStreams();
+    this.#services.catalog.close();
+    await this.#listener.stop();
+  }
+
+  status(): ConnectorStatus {
+    const { counters, catalog, subscriptions } = this.#services;
+    return {
+      connections: this.#listener.connections(),
+      counters: {
+        calls_total: counters.calls,
+        errors_total: counters.errors,
+        messages_published_total: counters.published,
+        messages_delivered_total: counters.delivered,
+        messages_acknowledged_total: counters.acknowledged,
+        topics: catalog.topicCount,
+        subscriptions: catalog.subscriptionCount,
+        streaming_pull_streams: subscriptions.streamCount,
+        stream_held_messages: subscriptions.heldCount,
+      },
+    };
+  }
+
+  async #listen(): Promise<readonly Address[]> {
+    const port = await this.#listener.listen();
+    this.#sweepLater();
+    return [{ name: this.name, host: this.#context.host, port }];
+  }
+
+  #sweepLater(): void {
+    if (this.#stopped) return;
+    this.#sweep = this.#services.clock.after(GCP_LIMITS.sweepMs, () => {
+      this.#services.subscriptions.sweep();
+      this.#sweepLater();
+    });
+  }
+}

@@ -1,0 +1,25 @@
+import { create } from '@bufbuild/protobuf';
+import { pageOf } from '../paging.js';
+import { TOPIC_KIND, topicInfo } from '../registry/records.js';
+import { parseProject, resourceName } from '../resource-names.js';
+import type { GcpServices } from '../services.js';
+import type { Operation } from '../unary.js';
+import {
+  ListTopicsResponseSchema,
+  type ListTopicsRequest,
+  type ListTopicsResponse,
+} from '../wire/gen/google/pubsub/v1/pubsub_pb.js';
+
+/** Lists all topics by id, under the project that was asked for: ids are global. */
+export function listTopics(services: GcpServices): Operation<ListTopicsRequest, ListTopicsResponse> {
+  const { registry } = services.broker;
+  return (request) => {
+    const project = parseProject(request.project);
+    const { items, nextPageToken } = pageOf(registry.list(TOPIC_KIND), (entry) => entry.key, request);
+    const topics = items.map((entry) => ({
+      ...topicInfo(entry).resource,
+      name: resourceName(project, 'topics', entry.key),
+    }));
+    return create(ListTopicsResponseSchema, { topics, nextPageToken });
+  };
+}

@@ -1,0 +1,169 @@
+import type { Broker } from '../../../core/broker-api.js';
+import type { ChannelName } from '../../../core/channel-name.js';
+import type { FanOutTarget } from '../../../core/log/types.js';
+import type { StoredMessage } from '../../../core/message.js';
+import type { RegistryEntry } from '../../../core/registry/types.js';
+import { resourceNotFound } from '../errors.js';
+import { compileFilter } from '../filter.js';
+import { messageAttributes, messageOrderingKey } from '../message-mapping.js';
+import {
+  orderingKeySuffix,
+  parseResourceName,
+  subscriptionChannel,
+  topicChannel,
+} from '../resource-names.js';
+import {
+  SUBSCRIPTION_KIND,
+  subscriptionInfo,
+  TOPIC_KIND,
+  topicInfo,
+  type SubscriptionInfo,
+  type TopicInfo,
+} from './records.js';
+
+/**
+ * The topics and subscriptions of the registry, decoded, and the fan-out that follows from them. Follows every committed
+ * change, also another node's.
+ */
+export class Catalog {
+  readonly #broker: Broker;
+  readonly #topics = new Map<string, TopicInfo>();
+  readonly #subscriptions = new Map<string, SubscriptionInfo>();
+  /** Subscription ids by topic id. */
+  readonly #byTopic = new Map<string, Set<string>>();
+  readonly #changed = new Set<(id: string, info: SubscriptionInfo | undefined) => void>();
+  readonly #unwatch: (() => void)[] = [];
+
+  constructor(broker: Broker) {
+    this.#broker = broker;
+  }
+
+  /** Restores everything, fan-out included, and follows changes from here on. */
+  open(): void {
+    const { registry } = this.#broker;
+    this.#unwatch.push(
+      registry.watch(TOPIC_KIND, (id, entry) => this.#topicSeen(id, entry)),
+      registry.watch(SUBSCRIPTION_KIND, (id, entry) => this.#subscriptionSeen(id, entry)),
+    );
+    for (const entry of registry.list(SUBSCRIPTION_KIND)) this.#remember(subscriptionInfo(entry));
+    for (const entry of registry.list(TOPIC_KIND)) this.#topicSeen(entry.key, entry);
+  }
+
+  close(): void {
+    for (const unwatch of this.#unwatch.splice(0)) unwatch();
+  }
+
+  get topicCount(): number {
+    return this.#topics.size;
+  }
+
+  get subscriptionCount(): number {
+    return this.#subscriptions.size;
+  }
+
+  topic(id: string): TopicInfo | undefined {
+    return this.#topics.get(id);
+  }
+
+  subscription(id: string): SubscriptionInfo | undefined {
+    return this.#subscriptions.get(id);
+  }
+
+  /** The topic a full name stands for; throws `invalid-argument` or `not-found`. */
+  requireTopic(name: string): TopicInfo {
+    const { id } = parseResourceName(name, 'topics');
+    const info = this.#topics.get(id);
+    if (info === undefined) throw resourceNotFound(id);
+    return info;
+  }
+
+  /** The subscription a full name stands for; throws `invalid-argument` or `not-found`. */
+  requireSubscription(name: string): SubscriptionInfo {
+    const { id } = parseResourceName(name, 'subscriptions');
+    const info = this.#subscriptions.get(id);
+    if (info === undefined) throw resourceNotFound(id);
+    return info;
+  }
+
+  subscriptionsOf(topicId: string): readonly SubscriptionInfo[] {
+    const infos: SubscriptionInfo[] = [];
+    for (const id of this.#byTopic.get(topicId) ?? []) {
+      const info = this.#subscriptions.get(id);
+      if (info !== undefined) infos.push(info);
+    }
+    return infos;
+  }
+
+  /** `seen` is called after each change of a subscription; undefined = removed. */
+  onSubscription(seen: (id: string, info: SubscriptionInfo | undefined) => void): void {
+    this.#changed.add(seen);
+  }
+
+  #topicSeen(id: string, entry: RegistryEntry | undefined): void {
+    if (entry === undefined) {
+      this.#topics.delete(id);
+      // The log may live on for its readers; nobody is subscribed to it any more.
+      if (this.#broker.logStats(topicChannel(id)) !== undefined) this.#broker.setFanOut(topicChannel(id), []);
+      return;
+    }
+    this.#topics.set(id, topicInfo(entry));
+    this.#setFanOut(id);
+  }
+
+  #subscriptionSeen(id: string, entry: RegistryEntry | undefined): void {
+    const before = this.#subscriptions.get(id);
+    if (before !== undefined) this.#forget(before);
+    const after = entry === undefined ? undefined : subscriptionInfo(entry);
+    if (after !== undefined) this.#remember(after);
+    for (const topicId of new Set([before?.record.topicId, after?.record.topicId])) {
+      if (topicId !== undefined) this.#setFanOut(topicId);
+    }
+    for (const seen of this.#changed) seen(id, after);
+  }
+
+  #remember(info: SubscriptionInfo): void {
+    this.#subscriptions.set(info.id, info);
+    const { topicId } = info.record;
+    const ids = this.#byTopic.get(topicId) ?? new Set();
+    this.#byTopic.set(topicId, ids.add(info.id));
+  }
+
+  #forget(info: SubscriptionInfo): void {
+    this.#subscriptions.delete(info.id);
+    const ids = this.#byTopic.get(info.record.topicId);
+    ids?.delete(info.id);
+    if (ids?.size === 0) this.#byTopic.delete(info.record.topicId);
+  }
+
+  #setFanOut(topicId: string): void {
+    if (!this.#topics.has(topicId)) return;
+    const targets = this.subscriptionsOf(topicId).map((info) => fanOutTarget(this.#broker, info));
+    this.#broker.setFanOut(topicChannel(topicId), targets);
+  }
+}
+
+/** Where a subscription's copies go: its queue or, with message ordering, the channel of their ordering key. */
+function fanOutTarget(broker: Broker, info: SubscriptionInfo): FanOutTarget {
+  const queue = subscriptionChannel(info.id);
+  const { enableMessageOrdering, filter } = info.resource;
+  const place = enableMessageOrdering ? orderedPlace(broker, queue) : () => queue;
+  if (filter === '') return { queue, route: place };
+  const matches = compileFilter(filter);
+  return { queue, route: (message) => (matches(messageAttributes(message)) ? place(message) : undefined) };
+}
+
+function orderedPlace(broker: Broker, queue: ChannelName): (message: StoredMessage) => ChannelName {
+  // The messages of one request have one key: the last one's channel is nearly always the next one's.
+  let lastKey = '';
+  let lastChannel = queue;
+  return (message) => {
+    const key = messageOrderingKey(message);
+    // The queue behind an alias is another protocol's, which knows no sub-channels of ours.
+    if (key === '' || broker.resolve(queue) !== queue) return queue;
+    if (key !== lastKey) {
+      lastKey = key;
+      lastChannel = (queue + orderingKeySuffix(key)) as ChannelName;
+    }
+    return lastChannel;
+  };
+}

@@ -1,0 +1,28 @@
+import type { Clock } from '../../base/clock.js';
+import type { IdSource } from '../../base/ids.js';
+import type { Broker } from '../../core/broker-api.js';
+import type { GcpConfig } from './config.js';
+import type { MessageIds } from './message-ids.js';
+import type { Catalog } from './registry/catalog.js';
+import type { Subscriptions } from './subscriber/subscriptions.js';
+
+/** What happened since the start; plain numbers, read at scrape time. */
+export interface GcpCounters {
+  calls: number;
+  errors: number;
+  published: number;
+  delivered: number;
+  acknowledged: number;
+}
+
+/** What every operation of the connector works with. */
+export interface GcpServices {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly config: GcpConfig;
+  readonly catalog: Catalog;
+  readonly subscriptions: Subscriptions;
+  readonly messageIds: MessageIds;
+  readonly counters: GcpCounters;
+}

@@ -1,0 +1,15 @@
+import { create } from '@bufbuild/protobuf';
+import { EmptySchema, type Empty } from '@bufbuild/protobuf/wkt';
+import type { GcpServices } from '../services.js';
+import type { Operation } from '../unary.js';
+import type { AcknowledgeRequestView } from '../wire/acknowledge.js';
+import { acknowledgeIds, requireAckIds } from './settle.js';
+
+export function acknowledge(services: GcpServices): Operation<AcknowledgeRequestView, Empty> {
+  return async ({ subscription, ackIds }) => {
+    const live = services.subscriptions.require(subscription);
+    requireAckIds(ackIds);
+    await acknowledgeIds(services, live, ackIds);
+    return create(EmptySchema);
+  };
+}

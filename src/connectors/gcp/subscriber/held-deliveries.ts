@@ -1,0 +1,105 @@
+import type { ChannelName } from '../../../core/channel-name.js';
+import type { LeaseToken } from '../../../core/queue/types.js';
+
+/** Who gets the room of a settled or expired delivery back. */
+export interface CreditHolder {
+  /** One delivery of it is over. */
+  released(bytes: number): void;
+}
+
+interface Held {
+  readonly holder: CreditHolder;
+  readonly sequence: number;
+  readonly attempt: number;
+  readonly bytes: number;
+  /** Unix ms. */
+  leaseEndsAt: number;
+}
+
+/** A delivery that a stream took. */
+export interface TakenDelivery extends LeaseToken {
+  readonly bytes: number;
+  readonly leaseEndsAt: number;
+}
+
+/**
+ * The deliveries of one subscription that streams hold, so that an acknowledgement that comes as a call of its own gives
+ * the room back to the stream the message went out on. Only for flow control: who owns a message is the core's to say.
+ */
+export class HeldDeliveries {
+  /** Of the subscription's own channel, by sequence. */
+  readonly #plain = new Map<number, Held>();
+  /** Of its ordered sub-channels, each of which has one delivery in flight. */
+  readonly #ordered = new Map<ChannelName, Held>();
+  /** No lease ends before this. Unix ms. */
+  #nextExpiry = Infinity;
+
+  get count(): number {
+    return this.#plain.size + this.#ordered.size;
+  }
+
+  add(channel: ChannelName, delivery: TakenDelivery, holder: CreditHolder): void {
+    const { sequence, attempt, bytes, leaseEndsAt } = delivery;
+    // The message's former delivery is over, or it would not have come again.
+    this.#take(channel, delivery)?.holder.released(bytes);
+    const held: Held = { holder, sequence, attempt, bytes, leaseEndsAt };
+    if (delivery.channel === channel) this.#plain.set(sequence, held);
+    else this.#ordered.set(delivery.channel, held);
+    if (leaseEndsAt < this.#nextExpiry) this.#nextExpiry = leaseEndsAt;
+  }
+
+  /** These are settled. */
+  release(channel: ChannelName, tokens: readonly LeaseToken[]): void {
+    for (const token of tokens) {
+      const held = this.#find(channel, token);
+      if (held?.attempt !== token.attempt || held.sequence !== token.sequence) continue;
+      this.#take(channel, token);
+      held.holder.released(held.bytes);
+    }
+  }
+
+  /** The leases of these end at `leaseEndsAt` now. */
+  extend(channel: ChannelName, tokens: readonly LeaseToken[], leaseEndsAt: number): void {
+    for (const token of tokens) {
+      const held = this.#find(channel, token);
+      if (held?.attempt === token.attempt && held.sequence === token.sequence) held.leaseEndsAt = leaseEndsAt;
+    }
+    if (leaseEndsAt < this.#nextExpiry) this.#nextExpiry = leaseEndsAt;
+  }
+
+  /** Gives back the room of leases that ran out. */
+  expire(now: number): void {
+    if (now < this.#nextExpiry) return;
+    let next = Infinity;
+    for (const map of [this.#plain, this.#ordered]) {
+      for (const [key, held] of map as Map<unknown, Held>) {
+        if (held.leaseEndsAt > now) {
+          next = Math.min(next, held.leaseEndsAt);
+          continue;
+        }
+        (map as Map<unknown, Held>).delete(key);
+        held.holder.released(held.bytes);
+      }
+    }
+    this.#nextExpiry = next;
+  }
+
+  /** The holder is gone; its leases live on without it. */
+  forget(holder: CreditHolder): void {
+    for (const map of [this.#plain, this.#ordered] as readonly Map<unknown, Held>[]) {
+      for (const [key, held] of map) if (held.holder === holder) map.delete(key);
+    }
+  }
+
+  #find(channel: ChannelName, token: LeaseToken): Held | undefined {
+    return token.channel === channel ? this.#plain.get(token.sequence) : this.#ordered.get(token.channel);
+  }
+
+  #take(channel: ChannelName, token: LeaseToken): Held | undefined {
+    const held = this.#find(channel, token);
+    if (held === undefined) return undefined;
+    if (token.channel === channel) this.#plain.delete(token.sequence);
+    else this.#ordered.delete(token.channel);
+    return held;
+  }
+}

@@ -1,0 +1,196 @@
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Timer } from '../../../base/clock.js';
+import { BrokerError } from '../../../core/errors.js';
+import type { Consumer, Delivery } from '../../../core/queue/types.js';
+import { failCall } from '../../kit/grpc-call.js';
+import { GCP_LIMITS } from '../config.js';
+import { statusOf, STREAM_CLOSED } from '../errors.js';
+import type { GcpServices } from '../services.js';
+import type { StreamingPullRequestView } from '../wire/streaming-pull.js';
+import type { CreditHolder } from './held-deliveries.js';
+import { encodeDeliveries } from './received.js';
+import type { LiveSubscription, SubscriptionStream } from './subscriptions.js';
+
+export type StreamingPullCall = ServerDuplexStream<StreamingPullRequestView, Buffer>;
+
+export interface PullStreamOptions {
+  readonly services: GcpServices;
+  readonly subscription: LiveSubscription;
+  readonly call: StreamingPullCall;
+  readonly first: StreamingPullRequestView;
+}
+
+/**
+ * The sending side of one StreamingPull: a consumer of the subscription's channel with credit in messages and bytes. Room
+ * for messages comes back as they are settled or expire; room for bytes also depends on how fast the peer reads.
+ */
+export class PullStream implements CreditHolder, SubscriptionStream {
+  readonly #services: GcpServices;
+  readonly #subscription: LiveSubscription;
+  readonly #call: StreamingPullCall;
+  readonly #messagesMax: number;
+  readonly #bytesMax: number;
+  readonly #closeTimer: Timer;
+  #leaseMs: number;
+  #consumer: Consumer | undefined;
+  /** Delivered and not settled. */
+  #messages = 0;
+  #bytes = 0;
+  /** Credit the consumer has left. Below zero after a message larger than the credit. */
+  #creditMessages = 0;
+  #creditBytes = 0;
+  /** Written and not yet taken by the transport. */
+  #pendingBytes = 0;
+  #topUpQueued = false;
+  #ended = false;
+
+  constructor(options: PullStreamOptions) {
+    const { services, subscription, first } = options;
+    this.#services = services;
+    this.#subscription = subscription;
+    this.#call = options.call;
+    this.#leaseMs = first.streamAckDeadlineSeconds * 1000;
+    this.#messagesMax = bound(first.maxOutstandingMessages, services.config.maxOutstandingMessages);
+    this.#bytesMax = bound(first.maxOutstandingBytes, GCP_LIMITS.streamOutstandingBytes);
+    this.#closeTimer = services.clock.after(services.config.streamCloseSeconds * 1000, () =>
+      this.end(undefined),
+    );
+  }
+
+  /** Joins the subscription, says its properties and begins to hand out. Throws what `consume` throws. */
+  start(): void {
+    this.#subscription.streams.add(this);
+    this.sayProperties();
+    this.#consume();
+  }
+
+  /** A response without messages: tells the subscription's properties and that the stream is alive. */
+  sayProperties(): void {
+    this.#write(Buffer.from(this.#subscription.properties()));
+  }
+
+  /** Leases of messages that follow last this long. */
+  setAckDeadline(seconds: number): void {
+    if (seconds * 1000 === this.#leaseMs) return;
+    this.#leaseMs = seconds * 1000;
+    this.#consumer?.cancel();
+    this.#consume();
+  }
+
+  released(bytes: number): void {
+    this.#messages--;
+    this.#bytes -= bytes;
+    this.topUp();
+  }
+
+  /** Asks for more soon: once for all that is released in this turn. */
+  topUp(): void {
+    if (this.#topUpQueued || this.#ended) return;
+    this.#topUpQueued = true;
+    queueMicrotask(() => {
+      this.#topUpQueued = false;
+      if (this.#ended) return;
+      const { messages, bytes } = this.#room();
+      if (messages > 0 || bytes > 0) this.#grant(Math.max(messages, 0), Math.max(bytes, 0));
+    });
+  }
+
+  /** Ends the stream towards the client; without a reason as a server does whose streams grow old. Idempotent. */
+  end(reason: BrokerError | undefined): void {
+    if (this.#ended) return;
+    this.release();
+    failCall(this.#call, statusOf(reason ?? STREAM_CLOSED));
+  }
+
+  /** Leaves the subscription; leases run on. Idempotent. */
+  release(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#closeTimer.cancel();
+    this.#consumer?.cancel();
+    this.#subscription.streams.delete(this);
+    this.#subscription.held.forget(this);
+    this.#subscription.leasesChanged();
+  }
+
+  #consume(): void {
+    this.#creditMessages = 0;
+    this.#creditBytes = 0;
+    const { messages, bytes } = this.#room();
+    this.#creditMessages = Math.max(messages, 0);
+    this.#creditBytes = Math.max(bytes, 0);
+    this.#consumer = this.#services.broker.consume({
+      channel: this.#subscription.name,
+      handOut: { kind: 'lease', leaseMs: this.#leaseMs },
+      credit: this.#creditMessages,
+      creditBytes: this.#creditBytes,
+      perSubChannelMax: 1,
+      onDeliveries: (deliveries) => this.#deliver(deliveries),
+      onCancel: (reason) => this.end(reason),
+    });
+  }
+
+  /** Credit to add. Body bytes go out in windows, so that a peer that does not read holds little of our memory. */
+  #room(): { readonly messages: number; readonly bytes: number } {
+    const subscription = this.#subscription;
+    const messagesMax = Math.min(this.#messagesMax, subscription.streamShare());
+    const messages = messagesMax - this.#messages - this.#creditMessages;
+    const window = GCP_LIMITS.streamWindowBytes - this.#pendingBytes;
+    const bytes = Math.min(this.#bytesMax - this.#bytes, window) - this.#creditBytes;
+    return {
+      messages:
+        messages > 0 ? Math.min(messages, subscription.headroom() - Math.max(this.#creditMessages, 0)) : 0,
+      bytes,
+    };
+  }
+
+  #grant(messages: number, bytes: number): void {
+    this.#creditMessages += messages;
+    this.#creditBytes += bytes;
+    this.#consumer?.grant(messages, bytes);
+  }
+
+  #deliver(deliveries: readonly Delivery[]): void {
+    const subscription = this.#subscription;
+    const channel = subscription.channel();
+    let bodies = 0;
+    for (const delivery of deliveries) {
+      const bytes = delivery.message.body.length;
+      bodies += bytes;
+      subscription.held.add(
+        channel,
+        {
+          channel: delivery.channel,
+          sequence: delivery.sequence,
+          attempt: delivery.attempt,
+          bytes,
+          leaseEndsAt: delivery.leaseEndsAt ?? 0,
+        },
+        this,
+      );
+    }
+    this.#messages += deliveries.length;
+    this.#bytes += bodies;
+    this.#creditMessages -= deliveries.length;
+    this.#creditBytes -= bodies;
+    this.#services.counters.delivered += deliveries.length;
+    for (const response of encodeDeliveries(subscription, deliveries, subscription.properties())) {
+      this.#write(response);
+    }
+    if (this.#creditBytes < GCP_LIMITS.streamWindowBytes / 2) this.topUp();
+  }
+
+  #write(response: Buffer): void {
+    if (this.#ended) return;
+    this.#pendingBytes += response.length;
+    this.#call.write(response, () => {
+      this.#pendingBytes -= response.length;
+      if (this.#creditBytes < GCP_LIMITS.streamWindowBytes / 2) this.topUp();
+    });
+  }
+}
+
+/** A client's bound within the server's; zero and below mean that the client has none. */
+function bound(asked: number, max: number): number {
+  return asked > 0 ? Math.min(asked, max) : max;
+}

@@ -1,0 +1,61 @@
+import { BrokerError } from '../../../core/errors.js';
+import { GCP_LIMITS } from '../config.js';
+import { badArgument } from '../errors.js';
+import type { GcpServices } from '../services.js';
+import type { CallEvents, Operation } from '../unary.js';
+import type { PullRequestView } from '../wire/acknowledge.js';
+import { encodeDeliveries } from './received.js';
+import type { LiveSubscription } from './subscriptions.js';
+
+const NO_TRAILER = new Uint8Array(0);
+
+/**
+ * Hands out up to `max_messages`. Without any it waits a few seconds for a first one, which ends when the client gives up:
+ * no message is leased to nobody.
+ */
+export function pull(services: GcpServices): Operation<PullRequestView, Buffer> {
+  const { subscriptions, config, counters } = services;
+  let waiting = 0;
+  return async (request, call) => {
+    const live = subscriptions.require(request.subscription);
+    if (request.maxMessages < 1) throw badArgument('max_messages');
+    if (waiting >= config.maxConcurrentPolls) {
+      throw new BrokerError(
+        'limit',
+        `Too many Pull calls wait at once: at most ${config.maxConcurrentPolls}.`,
+      );
+    }
+    waiting++;
+    try {
+      const deliveries = await receive(services, live, request, call);
+      if (deliveries.length === 0) return Buffer.alloc(0);
+      live.leasesChanged();
+      counters.delivered += deliveries.length;
+      // More than fits a response was not asked for, so there is one only.
+      return Buffer.concat(encodeDeliveries(live, deliveries, NO_TRAILER));
+    } finally {
+      waiting--;
+    }
+  };
+}
+
+async function receive(
+  services: GcpServices,
+  live: LiveSubscription,
+  request: PullRequestView,
+  call: CallEvents,
+): ReturnType<GcpServices['broker']['receive']> {
+  const max = Math.min(request.maxMessages, GCP_LIMITS.pullMessagesMax, live.headroom());
+  if (max === 0) return [];
+  const gaveUp = new AbortController();
+  call.on('cancelled', () => gaveUp.abort());
+  return services.broker.receive({
+    channel: live.name,
+    max,
+    maxBytes: GCP_LIMITS.responseBytes,
+    waitMs: request.returnImmediately ? 0 : GCP_LIMITS.pullWaitMs,
+    handOut: { kind: 'lease', leaseMs: live.info.resource.ackDeadlineSeconds * 1000 },
+    perSubChannelMax: 1,
+    signal: gaveUp.signal,
+  });
+}

@@ -1,0 +1,132 @@
+import type { handleBidiStreamingCall } from '@grpc/grpc-js';
+import { failCall } from '../../kit/grpc-call.js';
+import { GCP_LIMITS } from '../config.js';
+import { badAckDeadline, invalidArgument, statusOf } from '../errors.js';
+import type { GcpServices } from '../services.js';
+import { ackIdCount } from '../wire/acknowledge.js';
+import type { StreamingPullRequestView } from '../wire/streaming-pull.js';
+import { PullStream, type StreamingPullCall } from './pull-stream.js';
+import { acknowledgeIds, modifyAckDeadlines } from './settle.js';
+import type { LiveSubscription } from './subscriptions.js';
+
+/**
+ * StreamingPull. The first request says what to consume and how much at once; later ones settle, change the deadline, or
+ * are empty: signs of life, each of which is answered.
+ */
+export function streamingPull(
+  services: GcpServices,
+): handleBidiStreamingCall<StreamingPullRequestView, Buffer> {
+  return (call) => {
+    services.counters.calls++;
+    const session = new StreamSession(services, call);
+    call.on('data', (request: StreamingPullRequestView) => session.request(request));
+    call.on('end', () => session.halfClosed());
+    call.on('cancelled', () => session.gone());
+    call.on('close', () => session.gone());
+    call.on('error', () => session.gone());
+  };
+}
+
+class StreamSession {
+  readonly #services: GcpServices;
+  readonly #call: StreamingPullCall;
+  #subscription: LiveSubscription | undefined;
+  #stream: PullStream | undefined;
+  #over = false;
+
+  constructor(services: GcpServices, call: StreamingPullCall) {
+    this.#services = services;
+    this.#call = call;
+  }
+
+  request(request: StreamingPullRequestView): void {
+    if (this.#over) return;
+    try {
+      if (this.#subscription === undefined || this.#stream === undefined) this.#open(request);
+      else this.#later(this.#subscription, this.#stream, request);
+    } catch (caught) {
+      this.#fail(caught);
+    }
+  }
+
+  /** The client sends nothing more: it is done. */
+  halfClosed(): void {
+    if (this.#over) return;
+    this.gone();
+    this.#call.end();
+  }
+
+  gone(): void {
+    this.#over = true;
+    this.#stream?.release();
+  }
+
+  #open(first: StreamingPullRequestView): void {
+    const subscription = this.#services.subscriptions.require(first.subscription);
+    const seconds = first.streamAckDeadlineSeconds;
+    if (seconds === 0) throw invalidArgument('The first message must set stream_ack_deadline_seconds.');
+    checkStreamDeadline(seconds);
+    this.#subscription = subscription;
+    const options = { services: this.#services, subscription, call: this.#call, first };
+    this.#stream = new PullStream(options);
+    this.#stream.start();
+    this.#settle(subscription, first);
+  }
+
+  #later(subscription: LiveSubscription, stream: PullStream, request: StreamingPullRequestView): void {
+    if (request.maxOutstandingMessages !== 0 || request.maxOutstandingBytes !== 0) {
+      throw invalidArgument(
+        'You must only set max_outstanding_messages and max_outstanding_bytes on the initial request.',
+      );
+    }
+    if (request.subscription !== '' || request.clientId !== '' || request.protocolVersion !== 0) {
+      throw invalidArgument(
+        'The fields subscription, client_id and protocol_version may only be set in the first message.',
+      );
+    }
+    const seconds = request.streamAckDeadlineSeconds;
+    if (seconds !== 0) {
+      checkStreamDeadline(seconds);
+      stream.setAckDeadline(seconds);
+    }
+    const settles = this.#settle(subscription, request);
+    if (!settles && seconds === 0) stream.sayProperties();
+  }
+
+  /** Acknowledges and extends what the request names. False when it names nothing. */
+  #settle(subscription: LiveSubscription, request: StreamingPullRequestView): boolean {
+    const { ackIds, modifyDeadlineAckIds, modifyDeadlineSeconds } = request;
+    if (ackIdCount(modifyDeadlineAckIds) !== modifyDeadlineSeconds.length) {
+      throw invalidArgument(
+        'modify_deadline_seconds and modify_deadline_ack_ids must have the same number of elements.',
+      );
+    }
+    const acks = ackIdCount(ackIds) > 0;
+    const work: Promise<void>[] = [];
+    if (acks) work.push(acknowledgeIds(this.#services, subscription, ackIds));
+    // One call for each different deadline, in the usual case one.
+    for (const seconds of new Set(modifyDeadlineSeconds)) {
+      const { bytes, spans } = modifyDeadlineAckIds;
+      const chosen = spans.filter((_, i) => modifyDeadlineSeconds[i >> 1] === seconds);
+      const request = { ackIds: { bytes, spans: chosen }, seconds };
+      work.push(modifyAckDeadlines(this.#services, subscription, request));
+    }
+    if (work.length === 0) return false;
+    Promise.all(work).catch((caught: unknown) => this.#fail(caught));
+    return true;
+  }
+
+  #fail(caught: unknown): void {
+    if (this.#over) return;
+    this.gone();
+    this.#services.counters.errors++;
+    failCall(this.#call, statusOf(caught));
+  }
+}
+
+function checkStreamDeadline(seconds: number): void {
+  const { ackDeadlineSecondsMin, ackDeadlineSecondsMax } = GCP_LIMITS;
+  if (seconds < ackDeadlineSecondsMin || seconds > ackDeadlineSecondsMax) {
+    throw badAckDeadline(seconds, ackDeadlineSecondsMin);
+  }
+}
