@@ -1,0 +1,102 @@
+const SENT = 1;
+const CONFIRMED = 2;
+const RECEIVED = 4;
+
+export interface LedgerCounts {
+  readonly sent: number;
+  readonly confirmed: number;
+  /** Different messages received. */
+  readonly received: number;
+  /** Receptions beyond the first of the same message. */
+  readonly duplicated: number;
+  /** Confirmed and never received. */
+  readonly lost: number;
+  /** Bodies that no message of this run has. */
+  readonly foreign: number;
+}
+
+/** Remembers what happened to every sequence number of a run. */
+export class Ledger {
+  #states = new Uint8Array(1 << 16);
+  #sentAt = new Float64Array(0);
+  readonly #timed: boolean;
+  #next = 0;
+  #confirmed = 0;
+  #received = 0;
+  #duplicated = 0;
+  #foreign = 0;
+  readonly latenciesMs: number[] = [];
+
+  /** `timed`: also keep when each message was sent, and how long it took to arrive. */
+  constructor(timed = false) {
+    this.#timed = timed;
+    if (timed) this.#sentAt = new Float64Array(1 << 16);
+  }
+
+  get sent(): number {
+    return this.#next;
+  }
+
+  get confirmed(): number {
+    return this.#confirmed;
+  }
+
+  get received(): number {
+    return this.#received;
+  }
+
+  /** The next sequence number, noted as sent. */
+  send(): number {
+    const sequence = this.#next++;
+    if (sequence >= this.#states.length) this.#grow();
+    this.#states[sequence] = SENT;
+    if (this.#timed) this.#sentAt[sequence] = performance.now();
+    return sequence;
+  }
+
+  confirm(sequence: number): void {
+    const state = this.#states[sequence] ?? 0;
+    if ((state & CONFIRMED) !== 0) return;
+    this.#states[sequence] = state | CONFIRMED;
+    this.#confirmed++;
+  }
+
+  receive(sequence: number): void {
+    const state = sequence < 0 || sequence >= this.#next ? 0 : (this.#states[sequence] ?? 0);
+    if (state === 0) {
+      this.#foreign++;
+    } else if ((state & RECEIVED) !== 0) {
+      this.#duplicated++;
+    } else {
+      this.#states[sequence] = state | RECEIVED;
+      this.#received++;
+      if (this.#timed) this.latenciesMs.push(performance.now() - (this.#sentAt[sequence] ?? 0));
+    }
+  }
+
+  counts(): LedgerCounts {
+    let lost = 0;
+    for (let sequence = 0; sequence < this.#next; sequence++) {
+      const state = this.#states[sequence] ?? 0;
+      if ((state & CONFIRMED) !== 0 && (state & RECEIVED) === 0) lost++;
+    }
+    return {
+      sent: this.#next,
+      confirmed: this.#confirmed,
+      received: this.#received,
+      duplicated: this.#duplicated,
+      lost,
+      foreign: this.#foreign,
+    };
+  }
+
+  #grow(): void {
+    const states = new Uint8Array(this.#states.length * 2);
+    states.set(this.#states);
+    this.#states = states;
+    if (!this.#timed) return;
+    const sentAt = new Float64Array(this.#sentAt.length * 2);
+    sentAt.set(this.#sentAt);
+    this.#sentAt = sentAt;
+  }
+}

@@ -1,0 +1,175 @@
+import { bodyText } from './body.js';
+import { GrpcConnection, type GrpcCall, type GrpcEnd } from './http2.js';
+import { ProtoReader, ProtoWriter } from './proto.js';
+
+const SERVICE = '/kubemq.kubemq';
+const GET = 1;
+const ACK_ALL = 2;
+
+export interface NativeReceived {
+  readonly id: string;
+  /** Valid during the call only. */
+  readonly body: Uint8Array;
+}
+
+export interface NativePoll {
+  readonly transactionId: string;
+  readonly messages: readonly NativeReceived[];
+  readonly error: string;
+}
+
+/** Outcome of an upstream request: its own id and each message's error ('' = stored). */
+export interface NativeSent {
+  readonly requestId: string;
+  readonly errors: readonly string[];
+}
+
+/** The native gRPC API over a raw connection. */
+export class NativeConnection {
+  readonly grpc: GrpcConnection;
+
+  private constructor(grpc: GrpcConnection) {
+    this.grpc = grpc;
+  }
+
+  static async open(port: number): Promise<NativeConnection> {
+    return new NativeConnection(await GrpcConnection.open(port));
+  }
+
+  async ping(): Promise<void> {
+    await this.grpc.unary(`${SERVICE}/Ping`, new Uint8Array(0));
+  }
+
+  /** SendQueueMessage with an encoded message; throws the error of its result. */
+  async sendQueueMessage(message: Uint8Array): Promise<void> {
+    const result = new ProtoReader(await this.grpc.unary(`${SERVICE}/SendQueueMessage`, message));
+    const error = readResult(result);
+    if (error !== '') throw new Error(error);
+  }
+
+  /** Drops every ready message; gives their number. */
+  async ackAll(channel: string): Promise<number> {
+    const request = new ProtoWriter()
+      .text(1, 'bench')
+      .text(2, 'bench')
+      .text(3, channel)
+      .varint(4, 1)
+      .finish();
+    const answer = new ProtoReader(await this.grpc.unary(`${SERVICE}/AckAllQueueMessages`, request));
+    let affected = 0;
+    while (answer.next()) if (answer.field === 2) affected = answer.value;
+    return affected;
+  }
+
+  openUpstream(onSent: (sent: NativeSent) => void, onEnd: (end: GrpcEnd) => void): GrpcCall {
+    return this.grpc.open(`${SERVICE}/QueuesUpstream`, {
+      onMessage: (message) => onSent(readUpstream(message)),
+      onEnd,
+    });
+  }
+
+  openDownstream(onPoll: (poll: NativePoll) => void, onEnd: (end: GrpcEnd) => void): Downstream {
+    const call = this.grpc.open(`${SERVICE}/QueuesDownstream`, {
+      onMessage: (message) => onPoll(readDownstream(message)),
+      onEnd,
+    });
+    return new Downstream(call);
+  }
+
+  close(): void {
+    this.grpc.close();
+  }
+}
+
+export class Downstream {
+  readonly #call: GrpcCall;
+  #requests = 0;
+
+  constructor(call: GrpcCall) {
+    this.#call = call;
+  }
+
+  /** Asks for up to `max` messages, waiting `waitMs` for the first. */
+  get(channel: string, max: number, waitMs: number): void {
+    const request = this.#request(GET).text(4, channel).varint(5, max).varint(6, waitMs);
+    this.#call.write(request.finish());
+  }
+
+  ackAll(transactionId: string): void {
+    this.#call.write(this.#request(ACK_ALL).text(10, transactionId).finish());
+  }
+
+  cancel(): void {
+    this.#call.cancel();
+  }
+
+  #request(type: number): ProtoWriter {
+    return new ProtoWriter().text(1, String(++this.#requests)).text(2, 'bench').varint(3, type);
+  }
+}
+
+export interface MessageTemplate {
+  readonly message: Buffer;
+  readonly sequenceOffset: number;
+}
+
+/** An encoded QueueMessage whose body's number is written in place. */
+export function queueMessageTemplate(channel: string): MessageTemplate {
+  const body = Buffer.from(bodyText(), 'latin1');
+  const message = new ProtoWriter().text(2, 'bench').text(3, channel).bytes(5, body).finish();
+  return { message, sequenceOffset: message.indexOf(body) };
+}
+
+/** A QueuesUpstreamRequest of encoded messages. */
+export function upstreamRequest(requestId: string, messages: readonly Uint8Array[]): Buffer {
+  const request = new ProtoWriter().text(1, requestId);
+  for (const message of messages) request.bytes(2, message);
+  return request.finish();
+}
+
+function readResult(result: ProtoReader): string {
+  let isError = false;
+  let error = '';
+  while (result.next()) {
+    if (result.field === 5) isError = result.value !== 0;
+    else if (result.field === 6) error = result.text();
+  }
+  return isError ? error || 'error without a text' : '';
+}
+
+function readUpstream(message: Uint8Array): NativeSent {
+  const answer = new ProtoReader(message);
+  let requestId = '';
+  const errors: string[] = [];
+  let failure = '';
+  while (answer.next()) {
+    if (answer.field === 1) requestId = answer.text();
+    else if (answer.field === 2) errors.push(readResult(answer.message()));
+    else if (answer.field === 3 && answer.value !== 0) failure ||= 'error without a text';
+    else if (answer.field === 4) failure = answer.text() || failure;
+  }
+  return { requestId, errors: failure === '' ? errors : [failure] };
+}
+
+function readDownstream(message: Uint8Array): NativePoll {
+  const answer = new ProtoReader(message);
+  let transactionId = '';
+  let error = '';
+  const messages: NativeReceived[] = [];
+  while (answer.next()) {
+    if (answer.field === 1) transactionId = answer.text();
+    else if (answer.field === 7) error = answer.text();
+    else if (answer.field === 4) messages.push(readMessage(answer.message()));
+  }
+  return { transactionId, messages, error };
+}
+
+function readMessage(message: ProtoReader): NativeReceived {
+  let id = '';
+  let body: Uint8Array = new Uint8Array(0);
+  while (message.next()) {
+    if (message.field === 1) id = message.text();
+    else if (message.field === 5) body = message.slice();
+  }
+  return { id, body };
+}
