@@ -69,10 +69,11 @@ const PLAIN_ESCAPES: Readonly<Record<string, string>> = {
 };
 
 function unquoted(quoted: string, at: number): string {
-  return quoted.slice(1, -1).replace(ESCAPE, (_, hex, short, long, octal, char: string | undefined) => {
-    const digits = [hex, short, long].find((value): value is string => typeof value === 'string');
+  return quoted.slice(1, -1).replace(ESCAPE, (...groups: unknown[]) => {
+    const [, hex, short, long, octal, char] = groups as (string | undefined)[];
+    const digits = hex ?? short ?? long;
     if (digits !== undefined) return codePoint(parseInt(digits, 16), at);
-    if (typeof octal === 'string') return codePoint(parseInt(octal, 8), at);
+    if (octal !== undefined) return codePoint(parseInt(octal, 8), at);
     const plain = PLAIN_ESCAPES[char ?? ''];
     if (plain === undefined) throw syntaxError(at);
     return plain;

@@ -1,6 +1,6 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { Timer } from '../../../base/clock.js';
-import { BrokerError } from '../../../core/errors.js';
+import type { BrokerError } from '../../../core/errors.js';
 import type { Consumer, Delivery } from '../../../core/queue/types.js';
 import { failCall } from '../../kit/grpc-call.js';
 import { GCP_LIMITS } from '../config.js';
