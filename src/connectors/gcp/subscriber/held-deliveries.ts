@@ -41,7 +41,8 @@ export class HeldDeliveries {
   add(channel: ChannelName, delivery: TakenDelivery, holder: CreditHolder): void {
     const { sequence, attempt, bytes, leaseEndsAt } = delivery;
     // The message's former delivery is over, or it would not have come again.
-    this.#take(channel, delivery)?.holder.released(bytes);
+    const former = this.#take(channel, delivery);
+    former?.holder.released(former.bytes);
     const held: Held = { holder, sequence, attempt, bytes, leaseEndsAt };
     if (delivery.channel === channel) this.#plain.set(sequence, held);
     else this.#ordered.set(delivery.channel, held);
