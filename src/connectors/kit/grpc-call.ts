@@ -29,8 +29,10 @@ export function failCall(call: ServerStream, status: GrpcStatus): void {
 
 /** The writing side of grpc-js's server and bidi streams. */
 export interface WritableCall<T> {
-  write(message: T): boolean;
+  write(message: T, accepted?: () => void): boolean;
+  end(): unknown;
   on(event: 'drain' | 'cancelled' | 'close' | 'finish', listener: () => void): unknown;
+  emit(event: 'error', status: GrpcStatus): boolean;
 }
 
 /**
@@ -42,6 +44,7 @@ export class FlowWriter<T> {
   #full = false;
   #ended = false;
   #waiters: ((open: boolean) => void)[] = [];
+  readonly #onEnd = new Set<(open: boolean) => void>();
 
   constructor(call: WritableCall<T>) {
     this.#call = call;
@@ -50,10 +53,7 @@ export class FlowWriter<T> {
       this.#wake();
     });
     for (const event of ['cancelled', 'close', 'finish'] as const) {
-      call.on(event, () => {
-        this.#ended = true;
-        this.#wake();
-      });
+      call.on(event, () => this.#over());
     }
   }
 
@@ -74,6 +74,46 @@ export class FlowWriter<T> {
     return true;
   }
 
+  /** Ends the call with OK once everything written is out; nothing can be written any more. */
+  end(): void {
+    if (this.#ended) return;
+    this.#over();
+    this.#call.end();
+  }
+
+  /** Ends the call with an error. */
+  fail(status: GrpcStatus): void {
+    if (this.#ended) return;
+    this.#over();
+    failCall(this.#call, status);
+  }
+
+  /**
+   * Writes messages in order, as room allows. True when the last of them (and so all) was handed to the connection within
+   * the peer's flow control; false when the call ended before.
+   */
+  async deliver(messages: readonly T[]): Promise<boolean> {
+    const last = messages.length - 1;
+    for (const [index, message] of messages.entries()) {
+      if (!(await this.ready())) return false;
+      if (index === last) return this.#handOver(message);
+      this.write(message);
+    }
+    return !this.#ended;
+  }
+
+  #handOver(message: T): Promise<boolean> {
+    return new Promise((resolve) => {
+      // Waiters are woken by room too, so only the end is taken from there.
+      this.#onEnd.add(resolve);
+      const accepted = (): void => {
+        this.#onEnd.delete(resolve);
+        resolve(!this.#ended);
+      };
+      if (!this.#call.write(message, accepted)) this.#full = true;
+    });
+  }
+
   /** True as soon as the peer takes more; false when the call is over. */
   ready(): Promise<boolean> {
     if (this.#ended) return Promise.resolve(false);
@@ -81,9 +121,17 @@ export class FlowWriter<T> {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
+  #over(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
   #wake(): void {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const waiter of waiters) waiter(!this.#ended);
+    if (!this.#ended) return;
+    for (const end of this.#onEnd) end(false);
+    this.#onEnd.clear();
   }
 }

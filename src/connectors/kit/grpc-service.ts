@@ -60,7 +60,7 @@ export function defineMethod<Request, Response>(
 export function defineService(
   service: DescService,
   codecs: Readonly<Record<string, AnyMessageCodec>> = {},
-): ServiceDefinition<UntypedServiceImplementation> {
+): ServiceDefinition {
   return Object.fromEntries(
     service.methods.map((method) => [
       method.localName,

@@ -44,7 +44,7 @@ export const nested = <F extends Fields>(
 ): Field<Decoded<F> | undefined, Encodable<F> | undefined> => ({
   number,
   kind: 'message',
-  type: type as unknown as MessageType<Fields>,
+  type: type,
 });
 export const repeated = <F extends Fields>(
   number: number,
@@ -52,7 +52,7 @@ export const repeated = <F extends Fields>(
 ): Field<readonly Decoded<F>[], readonly Encodable<F>[]> => ({
   number,
   kind: 'messages',
-  type: type as unknown as MessageType<Fields>,
+  type: type,
 });
 
 export function message<F extends Fields>(fields: F): MessageType<F> {
@@ -118,8 +118,8 @@ export class MessageType<F extends Fields> {
 
   encode(value: Encodable<F>): Buffer {
     const sizes: number[] = [];
-    const sink = new Sink(this.measure(value as Values, sizes), sizes);
-    this.write(value as Values, sink);
+    const sink = new Sink(this.measure(value, sizes), sizes);
+    this.write(value, sink);
     return sink.bytes;
   }
 

@@ -1,0 +1,109 @@
+import type { ChannelName } from '../../../core/channel-name.js';
+import type { Settlement } from '../../../core/queue/types.js';
+import { TEXTS } from '../error-texts.js';
+import { nativeText } from '../errors.js';
+import { queueNameFault } from '../rules.js';
+import type { NativeService } from '../service.js';
+import { DownstreamType, type QueuesDownstreamRequest } from '../wire/messages.js';
+import type { Taken, Transaction } from './transaction.js';
+
+/** Request metadata that asks for an answer to a settlement that went well; clients of the contract expect none. */
+export const CONFIRM_KEY = 'polymq.confirm';
+
+type Verb = 'ack' | 'nack' | 'requeue';
+
+export interface Decision {
+  readonly verb: Verb;
+  readonly settlement: Settlement;
+  /** Absent: all that is open. */
+  readonly range: readonly number[] | undefined;
+  readonly isConfirmed: boolean;
+}
+
+const VERBS = new Map<number, { readonly verb: Verb; readonly isRange: boolean }>([
+  [DownstreamType.ackAll, { verb: 'ack', isRange: false }],
+  [DownstreamType.ackRange, { verb: 'ack', isRange: true }],
+  [DownstreamType.nackAll, { verb: 'nack', isRange: false }],
+  [DownstreamType.nackRange, { verb: 'nack', isRange: true }],
+  [DownstreamType.reQueueAll, { verb: 'requeue', isRange: false }],
+  [DownstreamType.reQueueRange, { verb: 'requeue', isRange: true }],
+]);
+
+/** What a settling request decides, or the text of its fault. */
+export function decisionOf(request: QueuesDownstreamRequest): Decision | string {
+  const kind = VERBS.get(request.requestType);
+  if (kind === undefined) return TEXTS.requestUnknown;
+  const { verb, isRange } = kind;
+  if (verb === 'requeue') {
+    if (request.reQueueChannel === '') return TEXTS.requeueChannelEmpty;
+    const fault = queueNameFault(request.reQueueChannel);
+    if (fault !== undefined) return fault;
+  }
+  // The doubled "of" is the contract's.
+  if (isRange && request.sequenceRange.length === 0) return `cannot ${verb} empty list of of offsets`;
+  return {
+    verb,
+    settlement: settlementOf(verb, request.reQueueChannel),
+    range: isRange ? request.sequenceRange : undefined,
+    isConfirmed: request.metadata.get(CONFIRM_KEY) === 'true',
+  };
+}
+
+function settlementOf(verb: Verb, reQueueChannel: string): Settlement {
+  switch (verb) {
+    case 'ack':
+      return { kind: 'ack' };
+    case 'nack':
+      return { kind: 'nack', to: 'tail' };
+    case 'requeue':
+      return { kind: 'move', channel: reQueueChannel as ChannelName };
+  }
+}
+
+/**
+ * Settles a decision. Known sequences are settled even when others are not; the text names the first that was not. What the
+ * broker could not settle now stays in the transaction. Messages leave the transaction before this returns its promise.
+ */
+export async function settle(
+  service: NativeService,
+  transaction: Transaction,
+  decision: Decision,
+): Promise<string | undefined> {
+  const taken = transaction.take(decision.range);
+  let unknown = taken.unknown[0];
+  if (taken.deliveries.length > 0) {
+    try {
+      if (decision.settlement.kind === 'move') await makeQueue(service, decision.settlement.channel);
+      const { refused } = await service.broker.settle({
+        tokens: taken.deliveries,
+        settlement: decision.settlement,
+        durable: decision.isConfirmed,
+      });
+      service.counters.messages_settled += taken.deliveries.length - refused.length;
+      unknown ??= refused[0] === undefined ? undefined : taken.sequences[refused[0]];
+    } catch (caught) {
+      transaction.putBack(taken);
+      return failureText(decision.verb, taken, nativeText(caught));
+    }
+  }
+  if (unknown === undefined) return undefined;
+  // Requeue borrows the words of ack in the contract.
+  return `invalid ${decision.verb === 'nack' ? 'nack' : 'ack'} sequence id ${unknown}`;
+}
+
+async function makeQueue({ broker }: NativeService, channel: ChannelName): Promise<void> {
+  if (broker.queueStats(channel) !== undefined) return;
+  await broker.change([{ do: 'create-queue', channel, ifMissing: true }]);
+}
+
+function failureText(verb: Verb, { sequences }: Taken, text: string): string {
+  const sequence = sequences[0] ?? 0;
+  switch (verb) {
+    case 'ack':
+      return text;
+    case 'nack':
+      return `nack message with seq ${sequence} failed, ${text}`;
+    case 'requeue':
+      return `re-queue message with seq ${sequence} failed, ${text}`;
+  }
+}

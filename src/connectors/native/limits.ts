@@ -1,0 +1,28 @@
+/** Bounds of the native API that are no settings. Those of the first group are part of its contract. */
+export const NATIVE_LIMITS = {
+  messagesPerReceiveMax: 1024,
+  waitSecondsMax: 3600,
+  /** What a wait of 0 means. */
+  waitSecondsDefault: 1,
+  expirationSecondsMax: 43_200,
+  delaySecondsMax: 43_200,
+  receiveCountMax: 1024,
+  visibilitySecondsMax: 43_200,
+  visibilitySecondsDefault: 60,
+  /** QueuesDownstream waits at least this long, whatever was asked. */
+  getWaitMsMin: 1000,
+  getWaitMsMax: 3_600_000,
+
+  /** Messages of one Get without a bound of its own, and of one with a larger one. */
+  getItemsMax: 4096,
+  /** Bodies of one answer; a larger single message still passes. Bare gRPC clients read 4 MiB. */
+  responseBytes: 3_500_000,
+  /** Gets that wait at once, and transactions that are open at once, on one stream. */
+  getsPerStreamMax: 1024,
+  transactionsPerStreamMax: 16_384,
+  /** Sends on one stream that are not confirmed yet; reading stops above and goes on below half of it. */
+  unconfirmedPerStreamMax: 8192,
+  unconfirmedBytesPerStreamMax: 64 * 1024 * 1024,
+  /** Events that one subscriber is given before the first of them has left. */
+  eventsPerTurn: 64,
+} as const;

@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto';
+import type { ChannelName } from '../../core/channel-name.js';
+import type { MessagePolicy, OutgoingMessage, StoredMessage } from '../../core/message.js';
+import type { Delivery, PeekedMessage, SendOutcome } from '../../core/queue/types.js';
+import { nativeText } from './errors.js';
+import { NATIVE_LIMITS } from './limits.js';
+import type {
+  OutgoingQueueMessage,
+  QueueMessage,
+  QueueMessagePolicy,
+  SendQueueMessageResult,
+} from './wire/messages.js';
+
+const NS_PER_MS = 1_000_000n;
+
+/** Unix ms as Unix ns; 0 (never, none) stays 0. */
+export function nanoseconds(ms: number): bigint {
+  return BigInt(ms) * NS_PER_MS;
+}
+
+/** A checked message (see rules.ts) on its way in. */
+export function outgoingQueueMessage(message: QueueMessage): OutgoingMessage {
+  return {
+    channel: message.channel as ChannelName,
+    body: message.body,
+    id: message.messageId === '' ? undefined : message.messageId,
+    clientId: message.clientId,
+    metadata: message.metadata === '' ? undefined : message.metadata,
+    tags: message.tags.size === 0 ? undefined : message.tags,
+    policy: message.policy === undefined ? undefined : messagePolicy(message.policy),
+  };
+}
+
+/**
+ * A receive count of 0 with a queue means the contract's largest one. Without a queue it means that the message says nothing
+ * about it, and the queue's own rule holds: dropping it after 1024 deliveries would lose it for no reason.
+ */
+function messagePolicy(policy: QueueMessagePolicy): MessagePolicy {
+  const { delaySeconds, expirationSeconds, maxReceiveCount, maxReceiveQueue } = policy;
+  return {
+    ...(delaySeconds > 0 ? { delayMs: delaySeconds * 1000 } : undefined),
+    ...(expirationSeconds > 0 ? { expirationMs: expirationSeconds * 1000 } : undefined),
+    ...(maxReceiveCount > 0 ? { maxReceiveCount } : undefined),
+    ...(maxReceiveQueue === ''
+      ? undefined
+      : {
+          maxReceiveQueue: maxReceiveQueue as ChannelName,
+          maxReceiveCount: maxReceiveCount > 0 ? maxReceiveCount : NATIVE_LIMITS.receiveCountMax,
+        }),
+  };
+}
+
+export function sendResult(message: QueueMessage, outcome: SendOutcome): SendQueueMessageResult {
+  if (!outcome.ok) return sendFailure(message, nativeText(outcome.error));
+  return {
+    messageId: outcome.id,
+    sentAt: nanoseconds(outcome.enqueuedAt),
+    expirationAt: nanoseconds(outcome.expiresAt),
+    delayedTo: nanoseconds(outcome.delayedTo),
+    refChannel: message.channel,
+  };
+}
+
+export function sendFailure(message: QueueMessage, text: string): SendQueueMessageResult {
+  return { messageId: message.messageId, isError: true, error: text, refChannel: message.channel };
+}
+
+/** What both a delivery and a peeked message have. */
+type Seen = Pick<
+  Delivery & PeekedMessage,
+  'message' | 'sequence' | 'enqueuedAt' | 'receiveCount' | 'expiresAt' | 'delayedTo' | 'reRoutedFrom'
+>;
+
+/** A message on its way out, under the channel name the reader knows it by. A foreign message shows its neutral view. */
+export function deliveredQueueMessage(
+  seen: Seen,
+  channel: string,
+  sequence = seen.sequence,
+): OutgoingQueueMessage {
+  const { message } = seen;
+  return {
+    messageId: message.id,
+    clientId: message.clientId,
+    channel,
+    metadata: message.metadata,
+    body: message.body,
+    tags: message.tags,
+    attributes: {
+      timestamp: nanoseconds(seen.enqueuedAt),
+      sequence,
+      md5OfBody: hash('md5', message.body, 'hex'),
+      receiveCount: seen.receiveCount,
+      reRouted: seen.reRoutedFrom !== '',
+      reRoutedFromQueue: seen.reRoutedFrom,
+      expirationAt: nanoseconds(seen.expiresAt),
+      delayedTo: nanoseconds(seen.delayedTo),
+    },
+    policy: deliveredPolicy(message),
+  };
+}
+
+function deliveredPolicy({ policy }: StoredMessage): Partial<QueueMessagePolicy> {
+  return {
+    // Other protocols count in milliseconds: rounded up, so that some never shows as none.
+    expirationSeconds: Math.ceil((policy.expirationMs ?? 0) / 1000),
+    delaySeconds: Math.ceil((policy.delayMs ?? 0) / 1000),
+    maxReceiveCount: policy.maxReceiveCount ?? 0,
+    maxReceiveQueue: policy.maxReceiveQueue ?? '',
+  };
+}

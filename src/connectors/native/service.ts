@@ -1,0 +1,41 @@
+import type { Broker } from '../../core/broker-api.js';
+import type { Clock } from '../../base/clock.js';
+import type { IdSource } from '../../base/ids.js';
+import type { Log } from '../../base/log.js';
+import type { Sessions } from './sessions.js';
+
+/** Figures of the native API since the start of the process. */
+export interface NativeCounters {
+  messages_sent: number;
+  messages_delivered: number;
+  messages_settled: number;
+  events_stored: number;
+  events_delivered: number;
+  requests_refused: number;
+}
+
+export function newCounters(): NativeCounters {
+  return {
+    messages_sent: 0,
+    messages_delivered: 0,
+    messages_settled: 0,
+    events_stored: 0,
+    events_delivered: 0,
+    requests_refused: 0,
+  };
+}
+
+/** What every operation of the native API works with. */
+export interface NativeService {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Log;
+  readonly sessions: Sessions;
+  readonly counters: NativeCounters;
+  /** Name of this machine, and what Ping says of the product. */
+  readonly hostName: string;
+  readonly version: string;
+  /** Unix ms. */
+  readonly startedAt: number;
+}
