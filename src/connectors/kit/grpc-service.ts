@@ -5,7 +5,7 @@ import {
   type DescService,
   type MessageShape,
 } from '@bufbuild/protobuf';
-import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 
 /** A pair of pure functions between a message and its bytes. `decode` throws on bytes that are no such message. */
 export interface MessageCodec<T> {
