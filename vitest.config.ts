@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/{contract,property,wire,simulation}/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/{contract,property,wire,simulation,repository}/**/*.test.ts'],
           testTimeout: 20_000,
           hookTimeout: 20_000,
           sequence: { groupOrder: 0 },

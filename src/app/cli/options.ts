@@ -1,0 +1,55 @@
+import { Option, type Command } from 'commander';
+import { ConfigError, type Loaded } from '../../ops/config/load.js';
+import { textOfDefault, type Setting } from '../../ops/config/setting.js';
+import { readConfig } from '../read-config.js';
+import { SETTINGS, type Config } from '../settings.js';
+import { CommandFailure, EXIT, type Terminal } from './output.js';
+
+/** Gives a command `--config`, `--all` and one flag for every setting. */
+export function addSettings(command: Command): Command {
+  command.option('--config <file>', 'YAML file of settings (environment: POLYMQ_CONFIG)');
+  command.option('--all', 'turn every connector on, except those switched off by name');
+  for (const setting of SETTINGS) command.addOption(optionOf(setting));
+  return command;
+}
+
+function optionOf(setting: Setting): Option {
+  const value =
+    setting.kind === 'boolean'
+      ? '[true|false]'
+      : `<${setting.kind === 'choice' ? setting.choices.join('|') : setting.kind}>`;
+  const fallback = setting.defaultValue;
+  const shown =
+    fallback === undefined || fallback === '' || Array.isArray(fallback)
+      ? ''
+      : ` (default ${String(fallback)})`;
+  const option = new Option(
+    `${setting.flag} ${value}`,
+    `${setting.description}${shown} [${setting.environment}]`,
+  );
+  // A flag that stands alone means yes.
+  if (setting.kind === 'boolean') option.preset('true');
+  option.helpGroup(`${setting.path.length === 1 ? 'general' : setting.path.slice(0, -1).join('.')}:`);
+  return option;
+}
+
+/** The configuration a command was given. Throws CommandFailure with one line per fault. */
+export function configOf(command: Command, terminal: Terminal): Loaded<Config> {
+  const given = command.opts<Record<string, unknown>>();
+  const flags = new Map<string, unknown>();
+  for (const setting of SETTINGS) {
+    const value = given[optionOf(setting).attributeName()];
+    if (value !== undefined) flags.set(setting.key, value);
+  }
+  try {
+    return readConfig({
+      flags,
+      file: given['config'] as string | undefined,
+      environment: terminal.environment,
+      all: given['all'] === true,
+    });
+  } catch (error) {
+    if (error instanceof ConfigError) throw new CommandFailure(EXIT.usage, error.faults);
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import { Command, CommanderError } from 'commander';
+import { VERSION } from '../version.js';
+import { aliasCommand } from './alias.js';
+import { configCommand } from './config.js';
+import { CommandFailure, EXIT, type Terminal } from './output.js';
+import { serveCommand } from './serve.js';
+import { storeCommand } from './store.js';
+
+/** Runs one command line; gives the exit code. */
+export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const program = new Command('polymq')
+    .description(
+      'One durable message broker for SQS + SNS, Google Pub/Sub, RabbitMQ (AMQP 0-9-1) and native clients.',
+    )
+    .version(VERSION, '-v, --version')
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.error })
+    .showHelpAfterError('(--help shows what there is)');
+  serveCommand(program, terminal);
+  configCommand(program, terminal);
+  storeCommand(program, terminal);
+  aliasCommand(program, terminal);
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (!(error instanceof CommandFailure)) throw error;
+    for (const line of error.lines) terminal.error(`polymq: ${line}\n`);
+    return error.code;
+  }
+}

@@ -1,0 +1,86 @@
+import type { Command } from 'commander';
+import { SystemClock } from '../../base/clock.js';
+import { SystemIds } from '../../base/ids.js';
+import type { Log } from '../../base/log.js';
+import { createLog, standardOutput } from '../../ops/logging.js';
+import { unknownVariables } from '../read-config.js';
+import type { Instance, RunningBroker } from '../start.js';
+import { VERSION } from '../version.js';
+import { addSettings, configOf } from './options.js';
+import { CommandFailure, EXIT, type Terminal } from './output.js';
+
+export function serveCommand(program: Command, terminal: Terminal): void {
+  const command = program.command('serve').description('run the broker until SIGTERM or SIGINT');
+  addSettings(command).action(async () => {
+    await serve(command, terminal);
+  });
+}
+
+/** Runs until a signal has drained the broker; a second signal ends the process at once. */
+async function serve(command: Command, terminal: Terminal): Promise<void> {
+  const { config } = configOf(command, terminal);
+  const log = createLog(config.log, standardOutput());
+  crashOnBugs(log);
+  for (const name of unknownVariables(terminal.environment))
+    log.warn('unknown setting in the environment', { name });
+
+  // Loaded here, so that the other commands do not wait for the whole broker.
+  const { createInstance } = await import('../start.js');
+  const instance = createInstance({ config, clock: new SystemClock(), ids: new SystemIds(), log });
+  const stopped = stopOnSignal(instance, log);
+  try {
+    const running = await instance.start();
+    log.info('ready', readyFields(running));
+  } catch (error) {
+    if (!stopped.asked()) throw new CommandFailure(EXIT.failed, [`cannot start: ${messageOf(error)}`]);
+  }
+  await stopped.done;
+  log.info('stopped');
+}
+
+function readyFields(running: RunningBroker): Readonly<Record<string, unknown>> {
+  const { engine, path } = running.config.store;
+  const addresses = running.addresses.map(({ name, host, port }) => [
+    name,
+    `${host.includes(':') ? `[${host}]` : host}:${port}`,
+  ]);
+  return {
+    version: VERSION,
+    store: engine === 'memory' ? 'memory' : path,
+    addresses: Object.fromEntries(addresses),
+  };
+}
+
+function stopOnSignal(instance: Instance, log: Log): { readonly done: Promise<void>; asked(): boolean } {
+  let asked = false;
+  const done = new Promise<void>((resolve, reject) => {
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (asked) {
+        log.warn('stopped at once by a second signal', { signal });
+        process.exit(EXIT.failed);
+      }
+      asked = true;
+      log.info('draining', { signal });
+      instance.stop().then(resolve, reject);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+  // Observed at the end of `serve`; until then a rejection is not an unhandled one.
+  done.catch(() => undefined);
+  return { done, asked: () => asked };
+}
+
+/** A bug must not leave a broker that answers wrongly: the store is crash-safe, so crash and say why. */
+function crashOnBugs(log: Log): void {
+  const crash = (what: string) => (error: unknown) => {
+    log.error(what, { error });
+    process.exit(EXIT.failed);
+  };
+  process.on('uncaughtException', crash('uncaught exception'));
+  process.on('unhandledRejection', crash('unhandled rejection'));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,220 @@
+import { SystemClock, type Clock } from '../base/clock.js';
+import { SystemIds, type IdSource } from '../base/ids.js';
+import { silentLog, type Log } from '../base/log.js';
+import type { Address, Connector } from '../connectors/kit/connector.js';
+import { openBroker, type OpenBroker } from '../core/broker.js';
+import type { Broker } from '../core/broker-api.js';
+import type { Journal } from '../core/ports/journal.js';
+import { setAlias } from '../ops/api/aliases.js';
+import { createApiServer } from '../ops/api/server.js';
+import { readiness, type Phase } from '../ops/health.js';
+import { createMetrics } from '../ops/metrics.js';
+import { createConnectors } from './connectors.js';
+import { openJournal } from './journal.js';
+import { Lifecycle, type Stage } from './lifecycle.js';
+import { configFrom, type ConfigOverrides } from './read-config.js';
+import type { Config } from './settings.js';
+import { VERSION } from './version.js';
+
+export interface StartOptions {
+  /** On top of the defaults: connectors are off unless enabled here. */
+  readonly config?: ConfigOverrides;
+  readonly clock?: Clock;
+  readonly ids?: IdSource;
+  /** Default: silent. */
+  readonly log?: Log;
+  /** Instead of the one that `config.store` describes; the broker closes it. */
+  readonly journal?: Journal;
+}
+
+export interface RunningBroker {
+  readonly broker: Broker;
+  readonly config: Config;
+  readonly phase: Phase;
+  /** Every bound listener. */
+  readonly addresses: readonly Address[];
+  /** The listener of that name (`api`, `aws`, `gcp`, `amqp`, `native-grpc`); throws when it is not bound. */
+  address(name: string): Address;
+  /** Drains within `graceMs` (default: the configured one; 0 = none), then closes everything. Idempotent. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** Starts a broker in this process, without reading flags, environment or files. Rejects when any part cannot start. */
+export async function startPolymq(options: StartOptions = {}): Promise<RunningBroker> {
+  const instance = createInstance({
+    config: configFrom(options.config ?? {}),
+    clock: options.clock ?? new SystemClock(),
+    ids: options.ids ?? new SystemIds(),
+    log: options.log ?? silentLog,
+    journal: options.journal,
+  });
+  return instance.start();
+}
+
+export interface InstanceParts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Log;
+  readonly journal?: Journal | undefined;
+}
+
+/** A broker that has not started yet; `stop` may come at any time. */
+export interface Instance {
+  start(): Promise<RunningBroker>;
+  stop(): Promise<void>;
+}
+
+/** The composition root: what the product is made of, in the order in which it starts. */
+export function createInstance(parts: InstanceParts): Instance {
+  const root = new Root(parts);
+  return { start: () => root.start(), stop: () => root.stop() };
+}
+
+class Root implements RunningBroker {
+  readonly config: Config;
+  readonly #parts: InstanceParts;
+  readonly #life: Lifecycle;
+  readonly #addresses: Address[] = [];
+  #connectors: readonly Connector[] = [];
+  #journal: Journal | undefined;
+  #broker: OpenBroker | undefined;
+
+  constructor(parts: InstanceParts) {
+    this.#parts = parts;
+    this.config = parts.config;
+    this.#life = new Lifecycle(
+      [this.#storeStage(), this.#brokerStage(), this.#connectorsStage(), this.#apiStage()],
+      parts.clock,
+      parts.log,
+    );
+  }
+
+  get broker(): Broker {
+    return this.#open();
+  }
+
+  get phase(): Phase {
+    return this.#life.phase;
+  }
+
+  get addresses(): readonly Address[] {
+    return this.#addresses;
+  }
+
+  address(name: string): Address {
+    const found = this.#addresses.find((address) => address.name === name);
+    if (found === undefined)
+      throw new Error(`no listener ${name}; there are: ${this.#addresses.map((a) => a.name).join(', ')}`);
+    return found;
+  }
+
+  async start(): Promise<RunningBroker> {
+    await this.#life.start();
+    return this;
+  }
+
+  stop(graceMs = this.config.shutdown.graceMs): Promise<void> {
+    return this.#life.stop(graceMs);
+  }
+
+  #open(): OpenBroker {
+    if (this.#broker === undefined) throw new Error('the broker is not open');
+    return this.#broker;
+  }
+
+  /** Opens and locks the store. The broker replays it and closes it at the end, after its last checkpoint. */
+  #storeStage(): Stage {
+    const { config, clock, log } = this.#parts;
+    return {
+      name: 'store',
+      start: async () => {
+        this.#journal =
+          this.#parts.journal ??
+          (await openJournal({ config: config.store, clock, log: log.child({ component: 'store' }) }));
+      },
+      stop: async () => this.#journal?.close(),
+    };
+  }
+
+  #brokerStage(): Stage {
+    const { config, clock, ids, log } = this.#parts;
+    return {
+      name: 'broker',
+      start: async () => {
+        if (this.#journal === undefined) throw new Error('the store is not open');
+        this.#broker = await openBroker({
+          journal: this.#journal,
+          clock,
+          ids,
+          log: log.child({ component: 'broker' }),
+          limits: { memoryBytesMax: config.store.memoryMaxBytes },
+        });
+        for (const { alias, channel } of config.aliases) await setAlias(this.#broker, alias, channel);
+      },
+      stop: async () => this.#broker?.close(),
+    };
+  }
+
+  #connectorsStage(): Stage {
+    const { config, clock, ids, log } = this.#parts;
+    return {
+      name: 'connectors',
+      start: async () => {
+        const context = { broker: this.#open(), clock, ids, log, host: config.host, version: VERSION };
+        this.#connectors = createConnectors(context, config);
+        for (const connector of this.#connectors) {
+          try {
+            this.#addresses.push(...(await connector.start()));
+          } catch (error) {
+            throw new Error(
+              `${connector.name} cannot start: ${error instanceof Error ? error.message : String(error)}`,
+              { cause: error },
+            );
+          }
+        }
+      },
+      drain: async (graceMs) => {
+        await Promise.all(this.#connectors.map((connector) => connector.drain(graceMs)));
+      },
+      stop: async () => {
+        await Promise.all(this.#connectors.map((connector) => connector.stop()));
+      },
+    };
+  }
+
+  #apiStage(): Stage {
+    const { config, log } = this.#parts;
+    let close = async (): Promise<void> => undefined;
+    return {
+      name: 'api',
+      start: async () => {
+        const broker = this.#open();
+        const journal = this.#journal;
+        if (journal === undefined) throw new Error('the store is not open');
+        const metrics = createMetrics({
+          broker,
+          journal,
+          connectors: () => this.#connectors,
+          version: VERSION,
+        });
+        const api = createApiServer({
+          host: config.host,
+          port: config.api.port,
+          broker,
+          metrics,
+          readiness: () => readiness(this.phase, journal.space()),
+          addresses: () => this.#addresses,
+          log: log.child({ component: 'api' }),
+          version: VERSION,
+        });
+        close = async () => {
+          metrics.stop();
+          await api.stop();
+        };
+        this.#addresses.push(await api.start());
+      },
+      stop: () => close(),
+    };
+  }
+}
