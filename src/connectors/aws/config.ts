@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** Settings of the AWS connector: `CONNECTORS_AWS_…`. */
+export const awsConfigSchema = z.object({
+  enable: z.boolean().default(false).describe('Serve SQS and SNS.'),
+  port: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(4566)
+    .describe('Port of the one endpoint; 0 takes a free one.'),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/)
+    .default('kubemq')
+    .describe('Region in ARNs. Not enforced.'),
+  accountId: z
+    .string()
+    .regex(/^\d{12}$/)
+    .default('000000000000')
+    .describe('Account in ARNs and queue URLs.'),
+  advertisedUrl: z
+    .union([z.literal(''), z.url({ protocol: /^https?$/ })])
+    .default('')
+    .describe('Scheme, host and port of queue URLs. Empty: those the client used.'),
+  connectionsMax: z.number().int().min(1).default(10_000).describe('Open connections.'),
+  bodyBytesMax: z
+    .number()
+    .int()
+    .min(1_048_576)
+    .default(8 * 1024 * 1024)
+    .describe('Largest request. A full message may take six bytes of JSON for each of its own.'),
+});
+
+export type AwsConfig = z.infer<typeof awsConfigSchema>;

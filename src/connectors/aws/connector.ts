@@ -1,0 +1,90 @@
+import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
+import { DEFAULT_HTTP_LIMITS, HttpListener } from '../kit/http-listener.js';
+import type { AwsConfig } from './config.js';
+import { awsDeadLetterRouter } from './dead-letter-router.js';
+import { AwsEndpoint } from './endpoint.js';
+import type { AwsServices } from './operation.js';
+import { TopicRegistry } from './sns/topic-registry.js';
+import { sqsNeutralView } from './sqs/message-tags.js';
+import { ROUTE_SCHEME } from './sqs/queue-attributes.js';
+import { QueueRegistry } from './sqs/queue-registry.js';
+
+/** Name of the connector, of its listener, and of the origin its messages carry. */
+const NAME = 'aws';
+
+/** SQS and SNS on one port. */
+export class AwsConnector implements Connector {
+  readonly name = NAME;
+  readonly #services: AwsServices;
+  readonly #listener: HttpListener;
+  readonly #endpoint: AwsEndpoint;
+  #address: Address | undefined;
+
+  constructor(context: ConnectorContext, config: AwsConfig) {
+    const { broker, clock, ids, log, host } = context;
+    this.#services = {
+      broker,
+      clock,
+      ids,
+      log,
+      config,
+      queues: new QueueRegistry(broker),
+      topics: new TopicRegistry(broker),
+      counters: { faults: 0, fanOutDropped: 0 },
+    };
+    broker.registerTranslator(NAME, sqsNeutralView);
+    broker.registerRouter(
+      ROUTE_SCHEME,
+      awsDeadLetterRouter((channel) => broker.resolve(channel)),
+    );
+    this.#endpoint = new AwsEndpoint(this.#services, () => this.#address?.port ?? config.port);
+    this.#listener = new HttpListener({
+      host,
+      port: config.port,
+      limits: {
+        ...DEFAULT_HTTP_LIMITS,
+        connectionsMax: config.connectionsMax,
+        bodyBytesMax: config.bodyBytesMax,
+      },
+      clock,
+      log,
+      handle: (exchange) => this.#endpoint.handle(exchange),
+      refuseOversize: (exchange) => this.#endpoint.refuseOversize(exchange),
+    });
+  }
+
+  async start(): Promise<readonly Address[]> {
+    if (this.#address === undefined) {
+      this.#services.topics.start();
+      const { host, port } = await this.#listener.start();
+      this.#address = { name: NAME, host, port };
+    }
+    return [this.#address];
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    this.#endpoint.endPolls();
+    await this.#listener.drain(graceMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#endpoint.endPolls();
+    await this.#listener.stop();
+    this.#services.topics.stop();
+  }
+
+  status(): ConnectorStatus {
+    const { faults, fanOutDropped } = this.#services.counters;
+    return {
+      connections: this.#listener.connections,
+      counters: {
+        requests: this.#listener.requests,
+        bad_requests: this.#listener.badRequests,
+        refused_connections: this.#listener.refusedConnections,
+        faults,
+        waiting_receives: this.#endpoint.polls,
+        fan_out_dropped: fanOutDropped,
+      },
+    };
+  }
+}

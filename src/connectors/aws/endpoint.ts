@@ -1,0 +1,206 @@
+import type { HttpExchange } from '../kit/http-listener.js';
+import { COMMON_FAULTS, faultOf, missingParameter } from './errors.js';
+import type { Service } from './errors.js';
+import type { Input } from './input.js';
+import type { AwsServices, Call, Operation } from './operation.js';
+import { SNS_OPERATIONS } from './sns/operations.js';
+import { NOT_ON_QUEUE_PATH, SQS_OPERATIONS } from './sqs/operations.js';
+import { originOf } from './urls.js';
+import { AwsFault } from './wire/fault.js';
+import { parseJsonInput, queryErrorHeader, writeJsonFault } from './wire/json.js';
+import { readQuery } from './wire/query.js';
+import { credentialOf, jsonRequest, pathOf, QUEUE_PATH, queryRequest } from './wire/request.js';
+import type { QueryRequest, RequestHead } from './wire/request.js';
+import { writeXmlAnswer, writeXmlFault } from './wire/xml.js';
+
+const OPERATIONS: Readonly<Record<Service, ReadonlyMap<string, Operation>>> = {
+  sqs: SQS_OPERATIONS,
+  sns: SNS_OPERATIONS,
+};
+
+const NAMESPACE: Readonly<Record<Service, string>> = {
+  sqs: 'http://queue.amazonaws.com/doc/2012-11-05/',
+  sns: 'http://sns.amazonaws.com/doc/2010-03-31/',
+};
+
+const JSON_TYPE = 'application/x-amz-json-1.0';
+const XML_TYPE = 'text/xml';
+/** Longest access key kept as the sender's id. */
+const SENDER_CHARS_MAX = 128;
+const ANONYMOUS = 'anonymous';
+
+/** The one endpoint of both services: finds out protocol and operation, runs it, answers in the same protocol. */
+export class AwsEndpoint {
+  readonly #services: AwsServices;
+  readonly #port: () => number;
+  readonly #polls = new Set<AbortController>();
+  #draining = false;
+
+  constructor(services: AwsServices, port: () => number) {
+    this.#services = services;
+    this.#port = port;
+  }
+
+  /** Receives that wait. */
+  get polls(): number {
+    return this.#polls.size;
+  }
+
+  /** Ends every waiting receive with what there is: nothing. */
+  endPolls(): void {
+    this.#draining = true;
+    for (const poll of this.#polls) poll.abort();
+  }
+
+  async handle(exchange: HttpExchange): Promise<void> {
+    const { headers } = exchange;
+    const target = headers['x-amz-target'];
+    if (typeof target === 'string' && exchange.method === 'POST') await this.#json(exchange, target);
+    else await this.#query(exchange);
+  }
+
+  /** The body was larger than the listener takes. */
+  refuseOversize(exchange: HttpExchange): void {
+    const { bodyBytesMax } = this.#services.config;
+    const fault = new AwsFault(COMMON_FAULTS.requestTooLarge, `A request is at most ${bodyBytesMax} bytes.`);
+    const requestId = this.#services.ids.uuid();
+    if (exchange.headers['x-amz-target'] === undefined)
+      this.#xmlFault(exchange, fault, { service: 'sqs', requestId });
+    else this.#jsonFault(exchange, fault, requestId);
+  }
+
+  async #json(exchange: HttpExchange, target: string): Promise<void> {
+    const requestId = this.#services.ids.uuid();
+    try {
+      const { service, operation: name } = jsonRequest(target);
+      const operation = service === undefined ? undefined : SQS_OPERATIONS.get(name);
+      if (operation === undefined) {
+        throw new AwsFault(
+          COMMON_FAULTS.unknownOperation,
+          `The operation ${name.slice(0, 100)} is not known.`,
+        );
+      }
+      const input = parseJsonInput(exchange.body);
+      if (input === undefined) {
+        throw new AwsFault(COMMON_FAULTS.serialization, 'The request body is not a JSON structure.');
+      }
+      const result = await operation.run(this.#call(exchange, input, undefined));
+      const text =
+        operation.output === undefined ? '' : (operation.toJson?.(result) ?? JSON.stringify(result));
+      exchange.reply(200, ['Content-Type', JSON_TYPE, 'x-amzn-RequestId', requestId], text);
+    } catch (error) {
+      this.#jsonFault(exchange, this.#faultOf('sqs', error), requestId);
+    }
+  }
+
+  async #query(exchange: HttpExchange): Promise<void> {
+    const requestId = this.#services.ids.uuid();
+    const request = queryRequest(headOf(exchange), exchange.body);
+    if (request === undefined) {
+      const fault = new AwsFault(COMMON_FAULTS.serialization, 'The request parameters are malformed.');
+      this.#xmlFault(exchange, fault, { service: 'sqs', requestId });
+      return;
+    }
+    const { service, operation: name } = request;
+    if (name === '') {
+      if (exchange.method === 'POST')
+        this.#xmlFault(exchange, missingParameter('Action'), { service, requestId });
+      else exchange.reply(404, ['Content-Type', XML_TYPE], '<UnknownOperationException/>');
+      return;
+    }
+    try {
+      const operation = findOperation(request, exchange);
+      const input = readQuery(request.parameters, operation.input);
+      const result = await operation.run(this.#call(exchange, input, request.parameters));
+      const answer = {
+        operation: name,
+        namespace: NAMESPACE[service],
+        requestId,
+        output: operation.output,
+        result,
+      };
+      exchange.reply(200, ['Content-Type', XML_TYPE, 'x-amzn-RequestId', requestId], writeXmlAnswer(answer));
+    } catch (error) {
+      this.#xmlFault(exchange, this.#faultOf(service, error), { service, requestId });
+    }
+  }
+
+  #call(exchange: HttpExchange, input: Input, parameters: ReadonlyMap<string, string> | undefined): Call {
+    const { headers } = exchange;
+    const [accessKey = ''] = credentialOf(headers.authorization, parameters);
+    return {
+      services: this.#services,
+      input,
+      senderId: accessKey === '' ? ANONYMOUS : accessKey.slice(0, SENDER_CHARS_MAX),
+      origin: originOf(this.#services.config, headers.host, this.#port()),
+      path: pathOf(exchange.url),
+      whileConnected: (work) => this.#whileConnected(exchange, work),
+    };
+  }
+
+  async #whileConnected<T>(exchange: HttpExchange, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const poll = new AbortController();
+    if (this.#draining) poll.abort();
+    this.#polls.add(poll);
+    exchange.onPeerGone(() => poll.abort());
+    try {
+      return await work(poll.signal);
+    } finally {
+      exchange.onPeerGone(undefined);
+      this.#polls.delete(poll);
+    }
+  }
+
+  #faultOf(service: Service, error: unknown): AwsFault {
+    const fault = faultOf(service, error);
+    if (fault.kind === COMMON_FAULTS.internalFailure || fault.kind.status === 500) {
+      this.#services.log.error('request failed', { service, error });
+    }
+    return fault;
+  }
+
+  #jsonFault(exchange: HttpExchange, fault: AwsFault, requestId: string): void {
+    this.#services.counters.faults++;
+    const headers = [
+      'Content-Type',
+      JSON_TYPE,
+      'x-amzn-RequestId',
+      requestId,
+      'x-amzn-query-error',
+      queryErrorHeader(fault),
+    ];
+    exchange.reply(fault.kind.status, headers, writeJsonFault(fault));
+  }
+
+  #xmlFault(
+    exchange: HttpExchange,
+    fault: AwsFault,
+    { service, requestId }: { readonly service: Service; readonly requestId: string },
+  ): void {
+    this.#services.counters.faults++;
+    const text = writeXmlFault(fault, NAMESPACE[service], requestId);
+    exchange.reply(fault.kind.status, ['Content-Type', XML_TYPE, 'x-amzn-RequestId', requestId], text);
+  }
+}
+
+function headOf(exchange: HttpExchange): RequestHead {
+  const { headers } = exchange;
+  return {
+    url: exchange.url,
+    host: headers.host,
+    contentType: headers['content-type'],
+    authorization: headers.authorization,
+  };
+}
+
+function findOperation({ service, operation: name }: QueryRequest, exchange: HttpExchange): Operation {
+  const operation = OPERATIONS[service].get(name);
+  const onQueue = service === 'sqs' && QUEUE_PATH.test(pathOf(exchange.url));
+  if (operation === undefined || (onQueue && NOT_ON_QUEUE_PATH.has(name))) {
+    throw new AwsFault(
+      COMMON_FAULTS.invalidAction,
+      `The action ${name.slice(0, 100)} is not valid for this endpoint.`,
+    );
+  }
+  return operation;
+}

@@ -1,0 +1,59 @@
+import type { Broker } from '../../core/broker-api.js';
+import type { Clock } from '../../base/clock.js';
+import type { IdSource } from '../../base/ids.js';
+import type { Log } from '../../base/log.js';
+import type { AwsConfig } from './config.js';
+import type { Input } from './input.js';
+import type { StructureShape } from './wire/shape.js';
+import type { QueueRegistry } from './sqs/queue-registry.js';
+import type { TopicRegistry } from './sns/topic-registry.js';
+
+/** Plain counters, read at scrape time. */
+export interface AwsCounters {
+  /** Requests that were refused or failed. */
+  faults: number;
+  /** Copies of published messages that a subscribed queue could not take. */
+  fanOutDropped: number;
+}
+
+/** What every operation works with. */
+export interface AwsServices {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Log;
+  readonly config: AwsConfig;
+  readonly queues: QueueRegistry;
+  readonly topics: TopicRegistry;
+  readonly counters: AwsCounters;
+}
+
+/** One request, protocol taken off. */
+export interface Call {
+  readonly services: AwsServices;
+  readonly input: Input;
+  /** Access key the request names; `anonymous` when it names none. */
+  readonly senderId: string;
+  /** Scheme, host and port as the client sees them, no slash at the end. */
+  readonly origin: string;
+  /** Path of the request: may be a queue's. */
+  readonly path: string;
+  /** Runs `work` with a signal that fires when the client leaves or the connector drains. */
+  whileConnected<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+/** One operation of a service: what it takes, what it gives, what it does. */
+export interface Operation<R = unknown> {
+  readonly name: string;
+  readonly input: StructureShape;
+  /** Absent: gives nothing (no result element in XML, `{}` in JSON). */
+  readonly output: StructureShape | undefined;
+  readonly run: (call: Call) => R | Promise<R>;
+  /** A faster way to the JSON than JSON.stringify, for the hottest. */
+  readonly toJson?: (result: R) => string;
+}
+
+/** Keeps the result's type inside the operation's file. */
+export function operation<R>(definition: Operation<R>): Operation {
+  return definition as Operation;
+}

@@ -1,0 +1,23 @@
+import type { Change } from '../../../core/registry/types.js';
+import { optionalText } from '../input.js';
+import { operation } from '../operation.js';
+import { scalar, structure } from '../wire/shape.js';
+import { resourceOf } from './arn.js';
+import { SUBSCRIPTION_KIND, TOPIC_KIND } from './topic-registry.js';
+
+/** DeleteTopic: its subscriptions go with it, in one step. A topic that is not there is fine. */
+export const deleteTopic = operation({
+  name: 'DeleteTopic',
+  input: structure({ TopicArn: scalar }),
+  output: undefined,
+  async run(call) {
+    const { broker, topics } = call.services;
+    const name = resourceOf(optionalText(call.input, 'TopicArn'), 'TopicArn');
+    if (topics.find(name) === undefined) return;
+    const changes: Change[] = [{ do: 'remove', kind: TOPIC_KIND, key: name }];
+    for (const { key } of topics.subscriptionsOf(name)) {
+      changes.push({ do: 'remove', kind: SUBSCRIPTION_KIND, key });
+    }
+    await broker.change(changes);
+  },
+});

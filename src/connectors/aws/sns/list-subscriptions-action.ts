@@ -1,0 +1,19 @@
+import { operation } from '../operation.js';
+import { scalar, structure } from '../wire/shape.js';
+import { snsPage } from './list-topics-action.js';
+import { subscriptionItem, subscriptionList } from './subscription-shape.js';
+
+/** ListSubscriptions: all of the account, a hundred a page. */
+export const listSubscriptions = operation({
+  name: 'ListSubscriptions',
+  input: structure({ NextToken: scalar }),
+  output: subscriptionList,
+  run(call) {
+    const { topics, config } = call.services;
+    const page = snsPage(topics.subscriptions(), ({ key }) => key, call.input);
+    return {
+      Subscriptions: page.items.map((item) => subscriptionItem(config, item)),
+      ...(page.nextToken !== undefined && { NextToken: page.nextToken }),
+    };
+  },
+});

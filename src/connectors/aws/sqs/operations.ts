@@ -1,0 +1,46 @@
+import type { Operation } from '../operation.js';
+import { changeMessageVisibility } from './change-message-visibility-action.js';
+import { changeMessageVisibilityBatch } from './change-message-visibility-batch-action.js';
+import { createQueue } from './create-queue-action.js';
+import { deleteMessage } from './delete-message-action.js';
+import { deleteMessageBatch } from './delete-message-batch-action.js';
+import { deleteQueue } from './delete-queue-action.js';
+import { getQueueAttributes } from './get-queue-attributes-action.js';
+import { getQueueUrl } from './get-queue-url-action.js';
+import { listDeadLetterSourceQueues } from './list-dead-letter-source-queues-action.js';
+import { listQueueTags } from './list-queue-tags-action.js';
+import { listQueues } from './list-queues-action.js';
+import { purgeQueue } from './purge-queue-action.js';
+import { receiveMessage } from './receive-message-action.js';
+import { sendMessage } from './send-message-action.js';
+import { sendMessageBatch } from './send-message-batch-action.js';
+import { setQueueAttributes } from './set-queue-attributes-action.js';
+import { tagQueue } from './tag-queue-action.js';
+import { untagQueue } from './untag-queue-action.js';
+
+/** Every operation of SQS that is served, by name. */
+export const SQS_OPERATIONS: ReadonlyMap<string, Operation> = new Map(
+  [
+    changeMessageVisibility,
+    changeMessageVisibilityBatch,
+    createQueue,
+    deleteMessage,
+    deleteMessageBatch,
+    deleteQueue,
+    getQueueAttributes,
+    getQueueUrl,
+    listDeadLetterSourceQueues,
+    listQueueTags,
+    listQueues,
+    purgeQueue,
+    receiveMessage,
+    sendMessage,
+    sendMessageBatch,
+    setQueueAttributes,
+    tagQueue,
+    untagQueue,
+  ].map((operation) => [operation.name, operation]),
+);
+
+/** Operations that are asked of the endpoint, not of a queue's own URL. */
+export const NOT_ON_QUEUE_PATH: ReadonlySet<string> = new Set(['CreateQueue', 'ListQueues']);

@@ -1,0 +1,188 @@
+import { hash } from 'node:crypto';
+import type { OutgoingMessage } from '../../../core/message.js';
+import type { SendOutcome } from '../../../core/queue/types.js';
+import { faultOf, invalidParameterValue, invalidValue, missingParameter, SQS_FAULTS } from '../errors.js';
+import { optionalInteger, optionalText } from '../input.js';
+import type { Input } from '../input.js';
+import { groupChannel } from '../names.js';
+import type { Call } from '../operation.js';
+import { AwsFault } from '../wire/fault.js';
+import { md5Hex } from '../wire/md5.js';
+import { attributeSize, attributesMd5, encodeAttributes } from '../wire/message-attributes.js';
+import { encodeOrigin } from '../wire/origin.js';
+import { isLegalId, isLegalText } from '../wire/text.js';
+import { readMessageAttributes, readTraceHeader } from './message-attributes.js';
+import type { Queue } from './queue-registry.js';
+import { sequenceNumber } from './sequence-number.js';
+
+const DELAY_SECONDS_MAX = 900;
+/** Bound of a trace header, which does not count against the size of its message. */
+const TRACE_HEADER_BYTES_MAX = 8_192;
+const NOT_FOR_QUEUE_TYPE = 'The request include parameter that is not valid for this queue type.';
+
+/** A checked message, ready for the broker, with what its sender is told. */
+export interface PreparedMessage {
+  readonly message: OutgoingMessage;
+  /** Body and attributes together. */
+  readonly bytes: number;
+  readonly bodyMd5: string;
+  readonly attributesMd5: string | undefined;
+  readonly systemAttributesMd5: string | undefined;
+}
+
+/** What SendMessage answers, and SendMessageBatch for each entry. */
+export interface SentMessage {
+  readonly MD5OfMessageBody: string;
+  readonly MessageId: string;
+  readonly MD5OfMessageAttributes?: string;
+  readonly MD5OfMessageSystemAttributes?: string;
+  readonly SequenceNumber?: string;
+}
+
+/** Checks one message and builds it. Throws the faults of SendMessage. */
+export function prepareMessage(call: Call, queue: Queue, input: Input): PreparedMessage {
+  const text = optionalText(input, 'MessageBody');
+  if (text === undefined || text === '') throw missingParameter('MessageBody');
+  if (!isLegalText(text)) {
+    throw new AwsFault(
+      SQS_FAULTS.invalidMessageContents,
+      'Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | ' +
+        '#x10000 to #x10FFFF',
+    );
+  }
+  const body = Buffer.from(text, 'utf8');
+  const attributes = readMessageAttributes(input);
+  const traceHeader = readTraceHeader(input);
+  if (traceHeader !== undefined && Buffer.byteLength(traceHeader) > TRACE_HEADER_BYTES_MAX) {
+    throw invalidParameterValue(`AWSTraceHeader is at most ${TRACE_HEADER_BYTES_MAX} bytes.`);
+  }
+  let bytes = body.length;
+  for (const attribute of attributes) bytes += attributeSize(attribute);
+  if (bytes > queue.messageBytesMax) {
+    throw invalidParameterValue(
+      `One or more parameters are invalid. Reason: Message must be shorter than ${queue.messageBytesMax} bytes.`,
+    );
+  }
+  const { groupId, dedupId } = readFifoIds(queue, input, body);
+  const delayMs = readDelayMs(queue, input);
+  const messageId = call.services.ids.uuid();
+  const bodyMd5 = md5Hex(body);
+  const canonical = attributes.length === 0 ? undefined : encodeAttributes(attributes);
+  const canonicalMd5 = canonical === undefined ? undefined : md5Hex(canonical);
+  const origin = encodeOrigin({
+    messageId,
+    bodyMd5,
+    sentAt: call.services.clock.now(),
+    senderId: call.senderId,
+    groupId,
+    dedupId,
+    traceHeader,
+    topicArn: undefined,
+    subject: undefined,
+    attributes: canonical,
+    attributesMd5: canonicalMd5,
+  });
+  return {
+    message: {
+      ...placeOf(call, queue, groupId, dedupId),
+      body,
+      id: messageId,
+      clientId: call.senderId,
+      origin: { protocol: 'aws', bytes: origin },
+      policy: delayMs === 0 ? undefined : { delayMs },
+    },
+    bytes,
+    bodyMd5,
+    attributesMd5: canonicalMd5,
+    systemAttributesMd5:
+      traceHeader === undefined
+        ? undefined
+        : attributesMd5([{ name: 'AWSTraceHeader', dataType: 'String', value: traceHeader }]),
+  };
+}
+
+/** Channel and deduplication of a message: FIFO ones go to their group's sub-channel. */
+export function placeOf(
+  call: Call,
+  queue: Queue,
+  groupId: string | undefined,
+  dedupId: string | undefined,
+): Pick<OutgoingMessage, 'channel' | 'dedupId'> {
+  if (!queue.fifo || groupId === undefined) return { channel: queue.channel, dedupId: undefined };
+  const base = call.services.broker.resolve(queue.channel);
+  // Neither id holds a space, so the scopes cannot meet.
+  const scoped = queue.dedupPerGroup && dedupId !== undefined ? `${groupId} ${dedupId}` : dedupId;
+  return { channel: groupChannel(base, groupId), dedupId: scoped };
+}
+
+function readFifoIds(
+  queue: Queue,
+  input: Input,
+  body: Buffer,
+): { readonly groupId: string | undefined; readonly dedupId: string | undefined } {
+  const groupId = readId(input, 'MessageGroupId');
+  const given = readId(input, 'MessageDeduplicationId');
+  if (!queue.fifo) {
+    if (given !== undefined) throw invalidValue(given, 'MessageDeduplicationId', NOT_FOR_QUEUE_TYPE);
+    return { groupId, dedupId: undefined };
+  }
+  if (groupId === undefined) throw missingParameter('MessageGroupId');
+  const dedupId = given ?? (queue.contentBasedDedup ? contentDedupId(body) : undefined);
+  if (dedupId === undefined) {
+    throw invalidParameterValue(
+      'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
+    );
+  }
+  return { groupId, dedupId };
+}
+
+/** Deduplication by content: SHA-256 of the body alone. */
+export function contentDedupId(body: Uint8Array): string {
+  return hash('sha256', body, 'hex');
+}
+
+function readId(input: Input, name: string): string | undefined {
+  const value = optionalText(input, name);
+  if (value === undefined) return undefined;
+  if (!isLegalId(value)) {
+    throw invalidParameterValue(
+      `Value ${value.slice(0, 200)} for parameter ${name} is invalid. Reason: ${name} can only include alphanumeric ` +
+        'and punctuation characters. 1 to 128 in length.',
+    );
+  }
+  return value;
+}
+
+function readDelayMs(queue: Queue, input: Input): number {
+  const seconds = optionalInteger(input, 'DelaySeconds');
+  if (seconds === undefined) return queue.delayMs;
+  if (queue.fifo && seconds !== 0) throw invalidValue(String(seconds), 'DelaySeconds', NOT_FOR_QUEUE_TYPE);
+  if (seconds < 0 || seconds > DELAY_SECONDS_MAX) {
+    throw invalidValue(
+      String(seconds),
+      'DelaySeconds',
+      `DelaySeconds must be >= 0 and <= ${DELAY_SECONDS_MAX}.`,
+    );
+  }
+  // On FIFO queues 0 means the queue's own delay.
+  return queue.fifo ? queue.delayMs : seconds * 1000;
+}
+
+/** What the sender of a prepared message is told. Throws when the broker refused it. */
+export function sentMessage(
+  queue: Queue,
+  prepared: PreparedMessage,
+  outcome: SendOutcome | undefined,
+): SentMessage {
+  if (outcome === undefined) throw faultOf('sqs', undefined);
+  if (!outcome.ok) throw faultOf('sqs', outcome.error);
+  return {
+    MD5OfMessageBody: prepared.bodyMd5,
+    MessageId: outcome.id,
+    ...(prepared.attributesMd5 !== undefined && { MD5OfMessageAttributes: prepared.attributesMd5 }),
+    ...(prepared.systemAttributesMd5 !== undefined && {
+      MD5OfMessageSystemAttributes: prepared.systemAttributesMd5,
+    }),
+    ...(queue.fifo && { SequenceNumber: sequenceNumber(queue.record.createdAt, outcome.sequence) }),
+  };
+}

@@ -1,0 +1,199 @@
+import { DEFAULT_QUEUE_SETTINGS } from '../../../core/queue/types.js';
+import type { QueueSettings } from '../../../core/queue/types.js';
+import { invalidParameterValue, SQS_FAULTS } from '../errors.js';
+import { GROUP_MARK, queueChannel, queueNameOfArn } from '../names.js';
+import { AwsFault } from '../wire/fault.js';
+import { readRedriveAllowPolicy, readRedrivePolicy } from './redrive-policy.js';
+
+/** Scheme of the dead-letter routes this connector resolves: `aws:{queue}`. */
+export const ROUTE_SCHEME = 'aws';
+/** How long a deduplication id is remembered. */
+const DEDUP_WINDOW_MS = 5 * 60 * 1000;
+const POLICY_BYTES_MAX = 8_192;
+
+/** Attributes as a queue keeps them: only those that were set, in normal form. */
+export type QueueAttributes = Readonly<Record<string, string>>;
+
+interface AttributeRule {
+  /** The normal form of a value; undefined when it is not allowed. `fifo`: the kind of queue it is for. */
+  readonly normalise: (value: string) => string | undefined;
+  /** What a queue without the attribute answers; absent: it answers nothing. */
+  readonly standard?: string;
+  readonly fifo?: string;
+  /** `''` removes the attribute. */
+  readonly clearable?: boolean;
+  readonly fifoOnly?: boolean;
+}
+
+function integer(low: number, high: number): (value: string) => string | undefined {
+  return (value) => {
+    if (!/^\d{1,9}$/.test(value)) return undefined;
+    const number = Number(value);
+    return number >= low && number <= high ? String(number) : undefined;
+  };
+}
+
+function boolean(value: string): string | undefined {
+  const lower = value.toLowerCase();
+  return lower === 'true' || lower === 'false' ? lower : undefined;
+}
+
+function oneOf(...values: readonly string[]): (value: string) => string | undefined {
+  return (value) => (values.includes(value) ? value : undefined);
+}
+
+function policy(value: string): string | undefined {
+  if (Buffer.byteLength(value) > POLICY_BYTES_MAX) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return typeof parsed === 'object' && parsed !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function shortText(value: string): string | undefined {
+  return value.length <= 2_048 ? value : undefined;
+}
+
+/** Every attribute a client may set. */
+const RULES: ReadonlyMap<string, AttributeRule> = new Map<string, AttributeRule>([
+  ['DelaySeconds', { normalise: integer(0, 900), standard: '0', fifo: '0' }],
+  ['MaximumMessageSize', { normalise: integer(1_024, 1_048_576), standard: '1048576', fifo: '1048576' }],
+  ['MessageRetentionPeriod', { normalise: integer(60, 1_209_600), standard: '345600', fifo: '345600' }],
+  ['ReceiveMessageWaitTimeSeconds', { normalise: integer(0, 20), standard: '0', fifo: '0' }],
+  ['VisibilityTimeout', { normalise: integer(0, 43_200), standard: '30', fifo: '30' }],
+  ['SqsManagedSseEnabled', { normalise: boolean, standard: 'true', fifo: 'true' }],
+  ['KmsMasterKeyId', { normalise: shortText, clearable: true }],
+  ['KmsDataKeyReusePeriodSeconds', { normalise: integer(60, 86_400) }],
+  ['Policy', { normalise: policy, clearable: true }],
+  ['RedrivePolicy', { normalise: readRedrivePolicy, clearable: true }],
+  ['RedriveAllowPolicy', { normalise: readRedriveAllowPolicy, clearable: true }],
+  ['FifoQueue', { normalise: boolean, fifo: 'true', fifoOnly: true }],
+  ['ContentBasedDeduplication', { normalise: boolean, fifo: 'false', fifoOnly: true }],
+  ['DeduplicationScope', { normalise: oneOf('queue', 'messageGroup'), fifo: 'queue', fifoOnly: true }],
+  [
+    'FifoThroughputLimit',
+    { normalise: oneOf('perQueue', 'perMessageGroupId'), fifo: 'perQueue', fifoOnly: true },
+  ],
+]);
+
+/** Attributes the queue itself answers. */
+const COMPUTED: ReadonlySet<string> = new Set([
+  'All',
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesDelayed',
+  'ApproximateNumberOfMessagesNotVisible',
+  'CreatedTimestamp',
+  'LastModifiedTimestamp',
+  'QueueArn',
+]);
+
+export function isQueueAttributeName(name: string): boolean {
+  return COMPUTED.has(name) || RULES.has(name);
+}
+
+/**
+ * Checks given attributes and puts them in normal form; an attribute to remove maps to ''. Throws InvalidAttributeName
+ * and InvalidAttributeValue.
+ */
+export function checkAttributes(given: ReadonlyMap<string, string>, fifo: boolean): Map<string, string> {
+  const out = new Map<string, string>();
+  for (const [name, value] of given) {
+    const rule = RULES.get(name);
+    if (rule === undefined || (rule.fifoOnly === true && !fifo)) {
+      const scoped = name === 'DeduplicationScope' || name === 'FifoThroughputLimit';
+      const text = scoped
+        ? `You can specify the ${name} only when FifoQueue is set to true.`
+        : `Unknown Attribute ${name}.`;
+      throw new AwsFault(SQS_FAULTS.invalidAttributeName, text);
+    }
+    if (value === '' && rule.clearable === true) {
+      out.set(name, '');
+      continue;
+    }
+    const normal = rule.normalise(value);
+    if (normal === undefined) {
+      throw new AwsFault(SQS_FAULTS.invalidAttributeValue, `Invalid value for the parameter ${name}.`);
+    }
+    out.set(name, normal);
+  }
+  if (out.get('KmsMasterKeyId') !== undefined && out.get('SqsManagedSseEnabled') === 'true') {
+    throw new AwsFault(
+      SQS_FAULTS.invalidAttributeName,
+      'You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE.',
+    );
+  }
+  return out;
+}
+
+/** The queue's own attributes with `changes` applied. */
+export function mergeAttributes(
+  current: QueueAttributes,
+  changes: ReadonlyMap<string, string>,
+): QueueAttributes {
+  const out: Record<string, string> = { ...current };
+  for (const [name, value] of changes) {
+    if (value === '') Reflect.deleteProperty(out, name);
+    else out[name] = value;
+  }
+  return out;
+}
+
+/** What a queue answers for a settable attribute; undefined when it has none. */
+export function effectiveAttribute(
+  attributes: QueueAttributes,
+  name: string,
+  fifo: boolean,
+): string | undefined {
+  const own = attributes[name];
+  if (own !== undefined) return own;
+  const rule = RULES.get(name);
+  return fifo ? rule?.fifo : rule?.standard;
+}
+
+/** All settable attributes the queue answers, defaults included. */
+export function effectiveAttributes(attributes: QueueAttributes, fifo: boolean): Map<string, string> {
+  const out = new Map<string, string>();
+  for (const name of RULES.keys()) {
+    const value = effectiveAttribute(attributes, name, fifo);
+    if (value !== undefined) out.set(name, value);
+  }
+  return out;
+}
+
+/** A settable attribute that is a number. */
+export function numericAttribute(attributes: QueueAttributes, name: string, fifo: boolean): number {
+  return Number(effectiveAttribute(attributes, name, fifo) ?? '0');
+}
+
+/** The settings of a queue's channel that follow from its attributes. */
+export function settingsOf(attributes: QueueAttributes, fifo: boolean): Partial<QueueSettings> {
+  return {
+    retentionMs: numericAttribute(attributes, 'MessageRetentionPeriod', fifo) * 1000,
+    deadLetter: deadLetterOf(attributes, fifo),
+    expiredLeaseTo: fifo ? 'origin' : 'tail',
+    dedupWindowMs: fifo ? DEDUP_WINDOW_MS : 0,
+    subChannelMarks: fifo ? [GROUP_MARK] : DEFAULT_QUEUE_SETTINGS.subChannelMarks,
+  };
+}
+
+function deadLetterOf(attributes: QueueAttributes, fifo: boolean): QueueSettings['deadLetter'] {
+  const text = attributes['RedrivePolicy'];
+  if (text === undefined) return undefined;
+  const { deadLetterTargetArn, maxReceiveCount } = JSON.parse(text) as RedrivePolicy;
+  const name = queueNameOfArn(deadLetterTargetArn);
+  if (name === undefined) throw invalidParameterValue('Invalid value for deadLetterTargetArn.');
+  return {
+    // A FIFO dead-letter queue keeps groups apart: the route puts each letter on its group's sub-channel.
+    target: fifo ? { route: `${ROUTE_SCHEME}:${name}` } : { channel: queueChannel(name) },
+    maxReceiveCount,
+    reasons: ['max-receives'],
+  };
+}
+
+/** The normal form of a RedrivePolicy. */
+export interface RedrivePolicy {
+  readonly deadLetterTargetArn: string;
+  readonly maxReceiveCount: number;
+}

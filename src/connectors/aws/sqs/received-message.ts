@@ -1,0 +1,110 @@
+import type { Delivery } from '../../../core/queue/types.js';
+import { groupOfChannel, queueArnOfChannel } from '../names.js';
+import type { AwsConfig } from '../config.js';
+import { attributesMd5 } from '../wire/message-attributes.js';
+import type { MessageAttribute } from '../wire/message-attributes.js';
+import { encodeReceiptHandle } from '../wire/receipt-handle.js';
+import { isSelected } from './attribute-selection.js';
+import type { AttributeSelection, SystemSelection } from './attribute-selection.js';
+import type { Queue } from './queue-registry.js';
+import { sequenceNumber } from './sequence-number.js';
+import { sqsViewOf } from './sqs-view.js';
+import type { SqsView } from './sqs-view.js';
+
+/** A message as ReceiveMessage gives it. */
+export interface ReceivedMessage {
+  readonly MessageId: string;
+  readonly ReceiptHandle: string;
+  readonly MD5OfBody: string;
+  readonly Body: string;
+  readonly Attributes?: Readonly<Record<string, string>>;
+  readonly MD5OfMessageAttributes?: string;
+  readonly MessageAttributes?: Readonly<Record<string, AttributeValue>>;
+}
+
+interface AttributeValue {
+  readonly DataType: string;
+  readonly StringValue?: string;
+  /** Base64. */
+  readonly BinaryValue?: string;
+}
+
+export interface ReceiveView {
+  readonly config: AwsConfig;
+  readonly queue: Queue;
+  /** The queue's real channel. */
+  readonly channel: string;
+  readonly system: SystemSelection;
+  readonly attributes: AttributeSelection | undefined;
+}
+
+export function receivedMessage(delivery: Delivery, view: ReceiveView): ReceivedMessage {
+  const seen = sqsViewOf(delivery.message);
+  const system = view.system === undefined ? undefined : systemAttributes(delivery, seen, view);
+  const chosen = view.attributes === undefined ? undefined : chosenAttributes(seen, view.attributes);
+  return {
+    MessageId: seen.messageId,
+    ReceiptHandle: encodeReceiptHandle({
+      channel: delivery.channel,
+      sequence: delivery.sequence,
+      attempt: delivery.attempt,
+      leaseEndsAt: delivery.leaseEndsAt ?? 0,
+    }),
+    MD5OfBody: seen.bodyMd5,
+    Body: seen.body,
+    ...(system !== undefined && { Attributes: system }),
+    ...chosen,
+  };
+}
+
+function systemAttributes(
+  delivery: Delivery,
+  seen: SqsView,
+  { config, queue, channel, system }: ReceiveView,
+): Readonly<Record<string, string>> | undefined {
+  const out: Record<string, string> = {};
+  let count = 0;
+  const put = (name: string, value: string | undefined): void => {
+    if (value === undefined || system === undefined || !(system.all || system.names.has(name))) return;
+    out[name] = value;
+    count++;
+  };
+  put('SenderId', seen.senderId);
+  put('SentTimestamp', String(seen.sentAt ?? delivery.enqueuedAt));
+  put('ApproximateReceiveCount', String(delivery.receiveCount));
+  put('ApproximateFirstReceiveTimestamp', String(delivery.firstReceivedAt));
+  put('AWSTraceHeader', seen.traceHeader);
+  put('MessageGroupId', seen.groupId ?? groupOfChannel(channel, delivery.channel));
+  if (queue.fifo) {
+    put('MessageDeduplicationId', seen.dedupId);
+    put('SequenceNumber', sequenceNumber(queue.record.createdAt, delivery.sequence));
+  }
+  if (delivery.reRoutedFrom !== '') {
+    put('DeadLetterQueueSourceArn', queueArnOfChannel(config, delivery.reRoutedFrom));
+  }
+  return count === 0 ? undefined : out;
+}
+
+function chosenAttributes(
+  seen: SqsView,
+  selection: AttributeSelection,
+): Pick<ReceivedMessage, 'MD5OfMessageAttributes' | 'MessageAttributes'> | undefined {
+  if (seen.attributes === undefined) return undefined;
+  const all = seen.attributes();
+  const chosen = selection === 'all' ? all : all.filter((attribute) => isSelected(selection, attribute));
+  if (chosen.length === 0) return undefined;
+  const known = chosen.length === all.length ? seen.attributesMd5 : undefined;
+  return {
+    // The checksum covers what is handed out, not what was sent.
+    MD5OfMessageAttributes: known ?? attributesMd5(chosen),
+    MessageAttributes: Object.fromEntries(
+      chosen.map((attribute) => [attribute.name, attributeValue(attribute)]),
+    ),
+  };
+}
+
+function attributeValue({ dataType, value }: MessageAttribute): AttributeValue {
+  return typeof value === 'string'
+    ? { DataType: dataType, StringValue: value }
+    : { DataType: dataType, BinaryValue: Buffer.from(value).toString('base64') };
+}

@@ -1,0 +1,126 @@
+/**
+ * What a message carries of its SQS side: the origin bytes stored with it. SQS reads them back as they are; other
+ * protocols see the tags `sqs/message-tags.ts` derives from them.
+ */
+export interface SqsOrigin {
+  /** The MessageId SQS clients see: a UUID. */
+  readonly messageId: string;
+  readonly bodyMd5: string;
+  /** Unix ms the sender's request came; kept through dead-letter queues. */
+  readonly sentAt: number;
+  readonly senderId: string;
+  readonly groupId: string | undefined;
+  readonly dedupId: string | undefined;
+  readonly traceHeader: string | undefined;
+  /** Set on what SNS delivered raw. */
+  readonly topicArn: string | undefined;
+  readonly subject: string | undefined;
+  /** Message attributes in canonical form, and their MD5. */
+  readonly attributes: Buffer | undefined;
+  readonly attributesMd5: string | undefined;
+}
+
+const VERSION = 1;
+const HAS_GROUP = 1;
+const HAS_DEDUP = 2;
+const HAS_TRACE = 4;
+const HAS_TOPIC = 8;
+const HAS_SUBJECT = 16;
+const HAS_ATTRIBUTES = 32;
+
+const UUID_CHARS = 36;
+const MD5_CHARS = 32;
+/** version, flags, sent time, id, body MD5. */
+const FIXED_BYTES = 2 + 8 + UUID_CHARS + MD5_CHARS;
+
+/*
+ * Layout: version u8; flags u8; sent time f64 big-endian; message id, body MD5 (ASCII); sender, then what the flags
+ * name, each u16 big-endian length + UTF-8; last the attributes' MD5 and their canonical form to the end.
+ */
+export function encodeOrigin(origin: SqsOrigin): Buffer {
+  const { groupId, dedupId, traceHeader, topicArn, subject, attributes } = origin;
+  const flags =
+    (groupId === undefined ? 0 : HAS_GROUP) |
+    (dedupId === undefined ? 0 : HAS_DEDUP) |
+    (traceHeader === undefined ? 0 : HAS_TRACE) |
+    (topicArn === undefined ? 0 : HAS_TOPIC) |
+    (subject === undefined ? 0 : HAS_SUBJECT) |
+    (attributes === undefined ? 0 : HAS_ATTRIBUTES);
+  const size =
+    FIXED_BYTES +
+    textSize(origin.senderId) +
+    (flags === 0
+      ? 0
+      : textSize(groupId) +
+        textSize(dedupId) +
+        textSize(traceHeader) +
+        textSize(topicArn) +
+        textSize(subject)) +
+    (attributes === undefined ? 0 : MD5_CHARS + attributes.length);
+  const out = Buffer.allocUnsafe(size);
+  out[0] = VERSION;
+  out[1] = flags;
+  out.writeDoubleBE(origin.sentAt, 2);
+  out.write(origin.messageId, 10, UUID_CHARS, 'latin1');
+  out.write(origin.bodyMd5, 10 + UUID_CHARS, MD5_CHARS, 'latin1');
+  let at = writeText(out, FIXED_BYTES, origin.senderId);
+  if (flags === 0) return out;
+  at = writeText(out, at, groupId);
+  at = writeText(out, at, dedupId);
+  at = writeText(out, at, traceHeader);
+  at = writeText(out, at, topicArn);
+  at = writeText(out, at, subject);
+  if (attributes !== undefined) {
+    out.write(origin.attributesMd5 ?? '', at, MD5_CHARS, 'latin1');
+    out.set(attributes, at + MD5_CHARS);
+  }
+  return out;
+}
+
+function textSize(text: string | undefined): number {
+  return text === undefined ? 0 : 2 + Buffer.byteLength(text);
+}
+
+function writeText(out: Buffer, at: number, text: string | undefined): number {
+  if (text === undefined) return at;
+  const size = out.write(text, at + 2, 'utf8');
+  out.writeUInt16BE(size, at);
+  return at + 2 + size;
+}
+
+/** Reads `encodeOrigin` back; undefined for bytes of another version. Throws RangeError when they are cut. */
+export function decodeOrigin(bytes: Uint8Array): SqsOrigin | undefined {
+  const buffer = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buffer.length < FIXED_BYTES || buffer[0] !== VERSION) return undefined;
+  const flags = buffer[1] ?? 0;
+  let at = FIXED_BYTES;
+  const text = (): string => {
+    const size = buffer.readUInt16BE(at);
+    const start = at + 2;
+    at = start + size;
+    if (at > buffer.length) throw new RangeError('origin cut short');
+    return buffer.toString('utf8', start, at);
+  };
+  const senderId = text();
+  const groupId = (flags & HAS_GROUP) === 0 ? undefined : text();
+  const dedupId = (flags & HAS_DEDUP) === 0 ? undefined : text();
+  const traceHeader = (flags & HAS_TRACE) === 0 ? undefined : text();
+  const topicArn = (flags & HAS_TOPIC) === 0 ? undefined : text();
+  const subject = (flags & HAS_SUBJECT) === 0 ? undefined : text();
+  const hasAttributes = (flags & HAS_ATTRIBUTES) !== 0;
+  return {
+    messageId: buffer.toString('latin1', 10, 10 + UUID_CHARS),
+    bodyMd5: buffer.toString('latin1', 10 + UUID_CHARS, FIXED_BYTES),
+    sentAt: buffer.readDoubleBE(2),
+    senderId,
+    groupId,
+    dedupId,
+    traceHeader,
+    topicArn,
+    subject,
+    attributes: hasAttributes ? buffer.subarray(at + MD5_CHARS) : undefined,
+    attributesMd5: hasAttributes ? buffer.toString('latin1', at, at + MD5_CHARS) : undefined,
+  };
+}
