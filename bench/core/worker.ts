@@ -1,7 +1,13 @@
 import { deviceAppend } from '../harness/device.js';
 import type { CoreJob, CoreMeasure } from './job.js';
 
-const MEASURES: Readonly<Record<string, () => Promise<CoreMeasure>>> = {};
+const MEASURES: Readonly<Record<string, () => Promise<CoreMeasure>>> = {
+  'core-send': async () => (await import('./send.js')).coreSend,
+  'core-cycle': async () => (await import('./cycle.js')).coreCycle,
+  'core-single': async () => (await import('./single.js')).coreSingle,
+  'core-backlog': async () => (await import('./backlog.js')).coreBacklog,
+  'core-spread': async () => (await import('./spread.js')).coreSpread,
+};
 
 /** Runs one measure and prints its figures as one line of JSON. */
 async function main(): Promise<void> {
