@@ -18,11 +18,8 @@ function optionOf(setting: Setting): Option {
     setting.kind === 'boolean'
       ? '[true|false]'
       : `<${setting.kind === 'choice' ? setting.choices.join('|') : setting.kind}>`;
-  const fallback = setting.defaultValue;
-  const shown =
-    fallback === undefined || fallback === '' || Array.isArray(fallback)
-      ? ''
-      : ` (default ${String(fallback)})`;
+  const fallback = textOfDefault(setting);
+  const shown = fallback === '' ? '' : ` (default ${fallback})`;
   const option = new Option(
     `${setting.flag} ${value}`,
     `${setting.description}${shown} [${setting.environment}]`,
