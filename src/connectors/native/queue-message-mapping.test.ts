@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import type { ChannelName } from '../../core/channel-name.js';
+import { BrokerError } from '../../core/errors.js';
+import type { StoredMessage } from '../../core/message.js';
+import { deliveredQueueMessage, outgoingQueueMessage, sendResult } from './queue-message-mapping.js';
+import { QueueMessage } from './wire/messages.js';
+
+const body = Buffer.from([0, 255, 1]);
+
+function sent(value: Parameters<typeof QueueMessage.encode>[0]) {
+  return outgoingQueueMessage(
+    QueueMessage.decode(QueueMessage.encode({ clientId: 'c', channel: 'q', body, ...value })),
+  );
+}
+
+describe('a message on its way in', () => {
+  it('keeps every part', () => {
+    const tags = new Map([['k', 'v']]);
+    expect(sent({ messageId: 'm', metadata: 'meta', tags })).toMatchObject({
+      channel: 'q',
+      id: 'm',
+      clientId: 'c',
+      metadata: 'meta',
+      tags,
+      policy: undefined,
+    });
+    expect(Buffer.from(sent({}).body)).toEqual(body);
+  });
+
+  it('discards the attributes a client sends', () => {
+    expect(sent({ attributes: { sequence: 9, receiveCount: 7 } })).not.toHaveProperty('sequence');
+  });
+
+  it.each([
+    [{ delaySeconds: 2 }, { delayMs: 2000 }],
+    [{ expirationSeconds: 3 }, { expirationMs: 3000 }],
+    [{ maxReceiveCount: 4 }, { maxReceiveCount: 4 }],
+    [
+      { maxReceiveCount: 4, maxReceiveQueue: 'd' },
+      { maxReceiveCount: 4, maxReceiveQueue: 'd' },
+    ],
+    [{ maxReceiveQueue: 'd' }, { maxReceiveCount: 1024, maxReceiveQueue: 'd' }],
+    [{}, {}],
+  ])('policy %j', (policy, expected) => {
+    expect(sent({ policy }).policy).toEqual(expected);
+  });
+});
+
+describe('the result of a send', () => {
+  const message = QueueMessage.decode(QueueMessage.encode({ messageId: 'm', channel: 'q' }));
+
+  it('gives times in nanoseconds, 0 for none', () => {
+    const outcome = {
+      ok: true,
+      channel: 'q' as ChannelName,
+      id: 'm',
+      sequence: 1,
+      enqueuedAt: 1_700_000_000_123,
+      expiresAt: 0,
+      delayedTo: 1_700_000_001_123,
+      duplicate: false,
+    } as const;
+    expect(sendResult(message, outcome)).toEqual({
+      messageId: 'm',
+      sentAt: 1_700_000_000_123_000_000n,
+      expirationAt: 0n,
+      delayedTo: 1_700_000_001_123_000_000n,
+      refChannel: 'q',
+    });
+  });
+
+  it('says why a message was refused', () => {
+    expect(sendResult(message, { ok: false, error: new BrokerError('limit', 'full') })).toMatchObject({
+      messageId: 'm',
+      isError: true,
+      error: 'full',
+    });
+  });
+});
+
+describe('a message on its way out', () => {
+  const message: StoredMessage = {
+    id: 'm',
+    hasOwnId: true,
+    clientId: 'c',
+    metadata: 'meta',
+    tags: new Map([['k', 'v']]),
+    body: Buffer.from('hello'),
+    policy: { expirationMs: 1500, maxReceiveCount: 2, maxReceiveQueue: 'd' as ChannelName },
+    priority: 0,
+    origin: undefined,
+  };
+  const seen = {
+    message,
+    sequence: 5,
+    enqueuedAt: 1_700_000_000_001,
+    receiveCount: 2,
+    expiresAt: 1_700_000_001_501,
+    delayedTo: 0,
+    reRoutedFrom: 'old',
+  };
+
+  it('shows all there is to know', () => {
+    expect(deliveredQueueMessage(seen, 'name')).toEqual({
+      messageId: 'm',
+      clientId: 'c',
+      channel: 'name',
+      metadata: 'meta',
+      body: message.body,
+      tags: message.tags,
+      attributes: {
+        timestamp: 1_700_000_000_001_000_000n,
+        sequence: 5,
+        md5OfBody: '5d41402abc4b2a76b9719d911017c592',
+        receiveCount: 2,
+        reRouted: true,
+        reRoutedFromQueue: 'old',
+        expirationAt: 1_700_000_001_501_000_000n,
+        delayedTo: 0n,
+      },
+      policy: { expirationSeconds: 2, delaySeconds: 0, maxReceiveCount: 2, maxReceiveQueue: 'd' },
+    });
+  });
+
+  it('may show a stand-in for its sequence', () => {
+    expect(deliveredQueueMessage(seen, 'name', 99).attributes?.sequence).toBe(99);
+  });
+});
