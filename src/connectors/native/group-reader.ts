@@ -77,8 +77,8 @@ class Reader {
   readonly #members = new Set<ReaderMember>();
   /** Parts handed out, oldest first, until taken. */
   #parts: Part[] = [];
-  /** Parts whose member went away. */
-  readonly #again: Part[] = [];
+  /** Parts that wait for a member: fresh ones, and those whose member went away. */
+  readonly #waiting: Part[] = [];
   #isPumping = false;
   #isClosed = false;
 
@@ -113,18 +113,28 @@ class Reader {
     this.#isPumping = true;
     try {
       while (!this.#isClosed && this.#idle.length > 0) {
-        const part = this.#again.shift() ?? (await this.#next());
+        this.#handWaiting();
+        if (this.#idle.length === 0) return;
+        const part = await this.#next();
         if (part === undefined) return;
-        const member = this.#idle.shift();
-        // Whoever was idle has left while this waited.
-        if (member === undefined) this.#again.push(part);
-        else void this.#hand(part, member);
+        // Whoever was idle may have left, or be busy again, while this waited.
+        this.#waiting.push(part);
       }
+      this.#handWaiting();
     } catch (caught) {
       for (const member of this.#members) member.fail(caught);
       this.#close();
     } finally {
       this.#isPumping = false;
+    }
+  }
+
+  #handWaiting(): void {
+    while (this.#waiting.length > 0) {
+      const member = this.#idle.shift();
+      const part = member === undefined ? undefined : this.#waiting.shift();
+      if (member === undefined || part === undefined) return;
+      void this.#hand(part, member);
     }
   }
 
@@ -144,10 +154,12 @@ class Reader {
       this.#advance();
       if (this.#members.has(member) && (await member.ready())) this.#idle.push(member);
     } else {
-      this.#again.push(part);
+      this.#waiting.unshift(part);
       this.#remove(member);
     }
-    void this.#pump();
+    // The pump may be waiting for new events; what comes again does not wait with it.
+    if (this.#isPumping) this.#handWaiting();
+    else void this.#pump();
   }
 
   #advance(): void {
