@@ -116,6 +116,7 @@ export class HttpListener {
   #running = 0;
   #draining = false;
   #idle: (() => void) | undefined;
+  #closed: Promise<void> | undefined;
   /** Plain counters, read at scrape time. */
   requests = 0;
   badRequests = 0;
@@ -164,8 +165,7 @@ export class HttpListener {
   /** Stops accepting, closes idle sockets, waits for running calls; resolves at the latest after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     if (this.#draining) return;
-    this.#draining = true;
-    this.#server.close();
+    void this.#close();
     this.#server.closeIdleConnections();
     if (this.#running === 0) return;
     await new Promise<void>((resolve) => {
@@ -179,10 +179,21 @@ export class HttpListener {
 
   /** Closes everything at once. Idempotent. */
   async stop(): Promise<void> {
+    const closed = this.#close();
+    const gone = [...this.#sockets].map(
+      (socket) => new Promise<void>((resolve) => void socket.once('close', () => resolve()).destroy()),
+    );
+    await Promise.all([closed, ...gone]);
+  }
+
+  /** Stops accepting; resolves when the last socket is gone. */
+  #close(): Promise<void> {
     this.#draining = true;
-    for (const socket of this.#sockets) socket.destroy();
-    if (!this.#server.listening) return;
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#closed ??= new Promise((resolve) => {
+      // An error only says that it was not listening.
+      this.#server.close(() => resolve());
+    });
+    return this.#closed;
   }
 
   #onConnection(socket: Socket): void {
