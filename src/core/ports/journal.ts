@@ -72,6 +72,11 @@ export interface Journal {
   flush(): Promise<void>;
   /** Stores a checkpoint atomically; older ones go. Resolves when it is durable. */
   writeCheckpoint(position: Position, parts: readonly Uint8Array[]): Promise<void>;
+  /**
+   * Extents that hold anything, rising. After a restart some may be there that nothing refers to any more (a crash came
+   * between `discard` and the deletion): whoever knows discards them again.
+   */
+  extents(): readonly number[];
   /** Extents that nothing refers to any more and that lie below the last checkpoint. The journal may keep them for a while. */
   discard(extents: readonly number[]): void;
 

@@ -40,6 +40,10 @@ export class EntryTable {
     }
   }
 
+  extents(): number[] {
+    return [...this.#extents.keys()].sort((a, b) => a - b);
+  }
+
   /** Entries whose header lies at or above `position`, in order. */
   from(position: Position): MemoryEntry[] {
     const found: MemoryEntry[] = [];

@@ -169,6 +169,10 @@ export class MemoryJournal implements Journal {
     this.#freeExtents();
   }
 
+  extents(): readonly number[] {
+    return this.#entries.extents();
+  }
+
   discard(extents: readonly number[]): void {
     for (const extent of extents) this.#discards.push({ extent, after: this.#next });
     this.#freeExtents();

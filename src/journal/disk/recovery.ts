@@ -1,0 +1,260 @@
+import { basename, join } from 'node:path';
+import type { Log } from '../../base/log.js';
+import { BrokerError } from '../../core/errors.js';
+import { ENTRY_HEADER_BYTES } from '../../core/ports/journal.js';
+import type { Position } from '../../core/ports/journal.js';
+import { DATA, END, kindOf, syncedBelowOf } from './entry.js';
+import type { FileLayer } from './file-layer.js';
+import { STEP_BYTES, syncFile, writeAt, writeWhole } from './files.js';
+import { tornName } from './layout.js';
+import { searchSegment, walkSegment } from './scan.js';
+import type { FoundSegment } from './scan.js';
+
+export type Visit = (position: Position, payload: Uint8Array) => void;
+
+/** A place below which everything was known to be durable and is not whole. */
+export interface Damage {
+  readonly path: string;
+  readonly offset: number;
+  readonly position: Position;
+  /** What was found there, in a few words. */
+  readonly what: string;
+}
+
+/** What was never known to be durable and is not whole: cut off, as if it had not been written. */
+export interface TornTail {
+  readonly position: Position;
+  readonly segment: FoundSegment;
+  /** Whole entries behind the first broken one; they go too, since what was between is gone. */
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** What a scan of the log from some position on found. */
+export interface LogScan {
+  readonly logEnd: Position;
+  readonly entries: number;
+  /** The log ends with the mark of a clean close. */
+  readonly clean: boolean;
+  /** Everything below is known to be durable. */
+  readonly syncedBelow: Position;
+  readonly damage: Damage | undefined;
+  readonly torn: TornTail | undefined;
+  /** Segments that hold part of the log. */
+  readonly live: readonly FoundSegment[];
+  /** Segments that hold nothing of it: lost groups, files made and never used, what lies behind a torn place. */
+  readonly empty: readonly FoundSegment[];
+}
+
+interface ChainLink {
+  readonly segment: FoundSegment;
+  /** Where its part of the log ends, as the next segment says; undefined for the last. */
+  readonly end: Position | undefined;
+}
+
+/**
+ * Reads the log from `from` on. Entries tell what was durable when they were written: a place that is not whole is damage
+ * when a later entry knew it to be durable, and the torn tail of the last writes otherwise.
+ */
+export async function scanLog(
+  files: FileLayer,
+  segments: readonly FoundSegment[],
+  from: Position,
+  visit: Visit,
+): Promise<LogScan> {
+  const { chain, missing } = chainOf(segments, from);
+  const scan = new Scan(files, segments, from);
+  if (missing !== undefined) return scan.damaged(missing);
+  for (const link of chain) {
+    if (!(await scan.walk(link, visit))) break;
+  }
+  return scan.finish(chain);
+}
+
+class Scan {
+  readonly #files: FileLayer;
+  readonly #segments: readonly FoundSegment[];
+  #logEnd: Position;
+  #syncedBelow: Position;
+  #entries = 0;
+  #clean = false;
+  #live: FoundSegment[] = [];
+  #damage: Damage | undefined;
+  #torn: TornTail | undefined;
+
+  constructor(files: FileLayer, segments: readonly FoundSegment[], from: Position) {
+    this.#files = files;
+    this.#segments = segments;
+    this.#logEnd = from;
+    this.#syncedBelow = from;
+  }
+
+  /** Visits one segment's part of the log. False when the log ends in it. */
+  async walk(link: ChainLink, visit: Visit): Promise<boolean> {
+    const { segment, end } = link;
+    this.#live.push(segment);
+    const walked = await walkSegment(this.#files, {
+      segment,
+      from: Math.max(segment.start, this.#logEnd),
+      to: end,
+      visit: (bytes, at, position, length) => {
+        const kind = kindOf(bytes, at);
+        this.#clean = kind === END;
+        const known = syncedBelowOf(bytes, at, position);
+        if (known > this.#syncedBelow) this.#syncedBelow = known;
+        if (kind !== DATA) return;
+        this.#entries += 1;
+        visit(position + ENTRY_HEADER_BYTES, bytes.subarray(at + ENTRY_HEADER_BYTES, at + length));
+      },
+    });
+    this.#logEnd = Math.max(this.#logEnd, walked.end);
+    if (walked.stop === 'end') return true;
+    const newest = this.#segments.at(-1) === segment;
+    if (newest && this.#clean && walked.stop === 'absent') return false;
+    await this.#judge(segment, walked.end, walked.stop === 'damaged' || end !== undefined);
+    return false;
+  }
+
+  /** Damage or torn tail? Whatever entries lie behind the place know. */
+  async #judge(segment: FoundSegment, hole: Position, broken: boolean): Promise<void> {
+    let entries = 0;
+    let ownEntries = 0;
+    let bytes = 0;
+    let knownBelow = 0;
+    for (const behind of this.#segments) {
+      if (behind.extent < segment.extent) continue;
+      const from = behind === segment ? hole : behind.start;
+      const remains = await searchSegment(this.#files, behind, from);
+      entries += remains.entries;
+      if (behind === segment) ownEntries = remains.entries;
+      bytes += remains.end - from;
+      knownBelow = Math.max(knownBelow, remains.syncedBelow);
+    }
+    if (knownBelow > hole) {
+      // With nothing wrong in this segment it is the next one that has lost its beginning.
+      const next = broken ? undefined : this.#segments.find((other) => other.extent > segment.extent);
+      this.#damage =
+        next === undefined || ownEntries > 0
+          ? { path: segment.path, offset: hole - segment.start, position: hole, what: 'a damaged entry' }
+          : { path: next.path, offset: 0, position: next.start, what: 'its first entry is damaged' };
+    } else if (broken || entries > 0) {
+      this.#torn = { position: hole, segment, entries, bytes };
+    }
+  }
+
+  damaged(damage: Damage): LogScan {
+    this.#damage = damage;
+    return this.finish([]);
+  }
+
+  finish(chain: readonly ChainLink[]): LogScan {
+    const first = chain[0]?.segment;
+    return {
+      logEnd: this.#logEnd,
+      entries: this.#entries,
+      clean: this.#clean && this.#torn === undefined,
+      syncedBelow: Math.min(this.#syncedBelow, this.#logEnd),
+      damage: this.#damage,
+      torn: this.#torn,
+      live: this.#live,
+      empty: this.#segments.filter(
+        (segment) => first !== undefined && segment.extent >= first.extent && !this.#live.includes(segment),
+      ),
+    };
+  }
+}
+
+/** The segments that hold the log from `from` on, each with its end: every segment says where the log in front of it ends. */
+function chainOf(
+  segments: readonly FoundSegment[],
+  from: Position,
+): { readonly chain: readonly ChainLink[]; readonly missing: Damage | undefined } {
+  const chain: ChainLink[] = [];
+  let end: Position | undefined;
+  for (const segment of [...segments].reverse()) {
+    // The log goes back no further.
+    if (end !== undefined && end <= from) break;
+    if (end === undefined && chain.length > 0) break;
+    // Never made part of the log: the segment behind it begins where an earlier one ended.
+    if (end !== undefined && segment.start >= end) continue;
+    const holdsStart = segment.start < from && segment.start + segment.size > from;
+    if (end === undefined && segment.logEnd === undefined && !holdsStart) continue;
+    chain.unshift({ segment, end });
+    if (segment.start <= from && holdsStart) return { chain, missing: undefined };
+    end = segment.logEnd ?? segment.start;
+  }
+  const first = chain[0];
+  if (first === undefined || end === undefined || end <= from) return { chain, missing: undefined };
+  const { path } = first.segment;
+  const what = `the segment before it, which ends at position ${end}, is missing`;
+  return { chain, missing: { path, offset: 0, position: first.segment.start, what } };
+}
+
+/** Refuses a damaged store, saying where and what can be done. */
+export function damageError(directory: string, damage: Damage): BrokerError {
+  return new BrokerError(
+    'precondition',
+    `the store is damaged: ${damage.path} at offset ${damage.offset}: ${damage.what}. Nothing was changed. ` +
+      `Restore it from a backup, or see what can be kept with: polymq store repair ${directory}`,
+  );
+}
+
+/** Makes the found end of the log the real one: what lies behind is set aside, what may only be in memory is written again. */
+export async function settleLog(files: FileLayer, directory: string, scan: LogScan, log: Log): Promise<void> {
+  if (scan.torn !== undefined) {
+    const { torn } = scan;
+    const aside = tornName(torn.position);
+    const file = basename(torn.segment.path);
+    await setAside(files, directory, torn);
+    log.warn('the last writes before the end were not whole and have been cut off', {
+      file,
+      offset: torn.position - torn.segment.start,
+      wholeEntriesBehind: torn.entries,
+      keptIn: aside,
+    });
+  }
+  for (const segment of scan.empty) {
+    const aside = join(directory, tornName(segment.start));
+    if (scan.torn !== undefined && segment.start > scan.torn.position)
+      await files.rename(segment.path, aside);
+    else await files.remove(segment.path);
+  }
+  if (!scan.clean) await rewriteTail(files, scan);
+  await files.syncDirectory(directory);
+}
+
+async function setAside(files: FileLayer, directory: string, torn: TornTail): Promise<void> {
+  const file = await files.open(torn.segment.path, 'read');
+  try {
+    const from = torn.position - torn.segment.start;
+    const length = Math.max(0, torn.segment.size - from);
+    const bytes = Buffer.allocUnsafeSlow(length);
+    const count = await file.read(bytes, from);
+    await writeWhole(files, directory, tornName(torn.position), [bytes.subarray(0, count)]);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Writes what nobody knows to be durable once more, then syncs it. A sync alone would not do: after a failed one the system
+ * may hold pages in memory that it believes written.
+ */
+async function rewriteTail(files: FileLayer, scan: LogScan): Promise<void> {
+  for (const segment of scan.live) {
+    const end = Math.min(segment.size, scan.logEnd - segment.start);
+    if (segment.start + end <= scan.syncedBelow && segment.size === end) continue;
+    const file = await files.open(segment.path, 'write');
+    try {
+      if (segment === scan.live.at(-1) && segment.size > end) await file.truncate(end);
+      for (let at = Math.max(0, scan.syncedBelow - segment.start); at < end; at += STEP_BYTES) {
+        const step = Buffer.allocUnsafeSlow(Math.min(STEP_BYTES, end - at));
+        await file.read(step, at);
+        await writeAt(file, step, at);
+      }
+      await syncFile(file);
+    } finally {
+      await file.close();
+    }
+  }
+}

@@ -1,0 +1,242 @@
+import { join } from 'node:path';
+import type { Log } from '../../base/log.js';
+import { BrokerError } from '../../core/errors.js';
+import type { Position } from '../../core/ports/journal.js';
+import type { Done, FileLayer, StoreFile } from './file-layer.js';
+import { segmentName, spareName } from './layout.js';
+
+/** Files of segments kept open for reading. */
+const READERS_MAX = 128;
+
+/** One file of the log: the extent it is named after and, when its one entry is larger, those that follow. */
+export interface Segment {
+  readonly extent: number;
+  readonly epoch: number;
+  readonly extents: number;
+  readonly start: Position;
+  /** End of what was written to it, or of what is valid in it. */
+  end: Position;
+  /** Holds bytes that were written and not synced. */
+  dirty: boolean;
+  /** Nothing more is written to it. */
+  finished: boolean;
+  /** Undefined until the file is ready, and again when nobody writes to it any more. */
+  file: StoreFile | undefined;
+  reader: Promise<StoreFile> | undefined;
+  readers: number;
+  readonly discarded: Set<number>;
+}
+
+export interface SegmentStoreOptions {
+  readonly directory: string;
+  readonly files: FileLayer;
+  readonly extentBytes: number;
+  readonly epoch: number;
+  /** Freed files kept to be written over. */
+  readonly sparesMax: number;
+  readonly log: Log;
+}
+
+/** The segment files of a store: made, read, given up. Freed ones are written over later instead of deleted. */
+export class SegmentStore {
+  readonly #options: SegmentStoreOptions;
+  /** By every extent a segment covers. */
+  readonly #byExtent = new Map<number, Segment>();
+  readonly #segments = new Set<Segment>();
+  readonly #open = new Set<Segment>();
+  #spares: string[] = [];
+  #spareNumber = 0;
+  /** Renames and deletions run one after the other; nobody waits for them but `close`. */
+  #housekeeping: Promise<void> = Promise.resolve();
+  /** Called when a segment's bytes are no longer there. */
+  onFreed: (segment: Segment) => void = () => undefined;
+
+  constructor(options: SegmentStoreOptions) {
+    this.#options = options;
+  }
+
+  get usedBytes(): number {
+    let bytes = 0;
+    for (const segment of this.#segments) bytes += segment.end - segment.start;
+    return bytes;
+  }
+
+  /** The extents of all segments, rising. */
+  extents(): number[] {
+    return [...this.#byExtent.keys()].sort((a, b) => a - b);
+  }
+
+  at(position: Position): Segment | undefined {
+    return this.#byExtent.get(Math.floor(position / this.#options.extentBytes));
+  }
+
+  path(segment: Segment): string {
+    return join(this.#options.directory, segmentName(segment.extent, segment.epoch));
+  }
+
+  /** Takes in a segment that is there already. */
+  adopt(extent: number, epoch: number, endOffset: number): Segment {
+    const extents = Math.max(1, Math.ceil(endOffset / this.#options.extentBytes));
+    const segment = this.#make(extent, epoch, extents);
+    segment.end = segment.start + endOffset;
+    return segment;
+  }
+
+  /** Leaves a segment out whose file is gone. */
+  forget(segment: Segment): void {
+    this.#segments.delete(segment);
+    for (let i = 0; i < segment.extents; i++) this.#byExtent.delete(segment.extent + i);
+  }
+
+  /** A new segment; `ready` is called when its file is there, by name and durably. */
+  create(extent: number, extents: number, ready: Done): Segment {
+    const segment = this.#make(extent, this.#options.epoch, extents);
+    this.#createFile(segment).then(
+      (file) => {
+        if (this.#segments.has(segment)) segment.file = file;
+        else this.#later(() => file.close());
+        ready(null);
+      },
+      (error: unknown) => ready(error as NodeJS.ErrnoException),
+    );
+    return segment;
+  }
+
+  /** Reads from a segment; rejects with `internal` when it is shorter than it should be. */
+  async read(segment: Segment, target: Uint8Array, offset: number): Promise<void> {
+    segment.readers += 1;
+    try {
+      const file = await this.#readerOf(segment);
+      const count = await file.read(target, offset);
+      if (count === target.byteLength) return;
+    } catch (error) {
+      throw new BrokerError('internal', `cannot read ${this.path(segment)} at offset ${offset}`, {
+        cause: error,
+      });
+    } finally {
+      segment.readers -= 1;
+    }
+    throw new BrokerError(
+      'internal',
+      `${this.path(segment)} is damaged: it ends before offset ${offset + target.byteLength}`,
+    );
+  }
+
+  /** Nothing more is written to the segment; its file is closed once it is synced. */
+  finish(segment: Segment): void {
+    segment.finished = true;
+    if (!segment.dirty) this.#closeWriter(segment);
+  }
+
+  #closeWriter(segment: Segment): void {
+    const file = segment.file;
+    segment.file = undefined;
+    if (file !== undefined) this.#later(() => file.close());
+  }
+
+  /** Gives up a segment; its file becomes a spare or goes. */
+  free(segment: Segment): void {
+    if (!this.#segments.has(segment)) return;
+    this.forget(segment);
+    this.#open.delete(segment);
+    this.onFreed(segment);
+    this.#closeWriter(segment);
+    this.#later(async () => {
+      await closeReader(segment);
+      const path = this.path(segment);
+      if (segment.extents === 1 && this.#spares.length < this.#options.sparesMax) await this.#toSpare(path);
+      else await this.#options.files.remove(path);
+    });
+  }
+
+  /** Deletes the spare files: the disk is nearly full. */
+  dropSpares(): void {
+    const spares = this.#spares;
+    this.#spares = [];
+    for (const name of spares)
+      this.#later(() => this.#options.files.remove(join(this.#options.directory, name)));
+  }
+
+  get spares(): number {
+    return this.#spares.length;
+  }
+
+  async close(): Promise<void> {
+    for (const segment of this.#segments) {
+      this.#closeWriter(segment);
+      this.#later(() => closeReader(segment));
+    }
+    await this.#housekeeping;
+  }
+
+  #make(extent: number, epoch: number, extents: number): Segment {
+    const start = extent * this.#options.extentBytes;
+    const segment: Segment = {
+      extent,
+      epoch,
+      extents,
+      start,
+      end: start,
+      dirty: false,
+      finished: false,
+      file: undefined,
+      reader: undefined,
+      readers: 0,
+      discarded: new Set(),
+    };
+    this.#segments.add(segment);
+    for (let i = 0; i < extents; i++) this.#byExtent.set(extent + i, segment);
+    return segment;
+  }
+
+  async #createFile(segment: Segment): Promise<StoreFile> {
+    const { files, directory } = this.#options;
+    const path = this.path(segment);
+    const spare = this.#spares.pop();
+    if (spare !== undefined) await files.rename(join(directory, spare), path);
+    const file = await files.open(path, 'create');
+    try {
+      await files.syncDirectory(directory);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    return file;
+  }
+
+  async #toSpare(path: string): Promise<void> {
+    const name = spareName(this.#spareNumber++);
+    await this.#options.files.rename(path, join(this.#options.directory, name));
+    this.#spares.push(name);
+  }
+
+  #readerOf(segment: Segment): Promise<StoreFile> {
+    this.#open.delete(segment);
+    this.#open.add(segment);
+    segment.reader ??= this.#options.files.open(this.path(segment), 'read').catch((error: unknown) => {
+      segment.reader = undefined;
+      throw error;
+    });
+    if (this.#open.size > READERS_MAX) {
+      for (const oldest of this.#open) {
+        if (oldest.readers > 0) continue;
+        this.#open.delete(oldest);
+        this.#later(() => closeReader(oldest));
+        break;
+      }
+    }
+    return segment.reader;
+  }
+
+  #later(task: () => Promise<void>): void {
+    this.#housekeeping = this.#housekeeping.then(task).catch((error: unknown) => {
+      this.#options.log.warn('a store file could not be tidied up', { error: String(error) });
+    });
+  }
+}
+
+async function closeReader(segment: Segment): Promise<void> {
+  const reader = segment.reader;
+  segment.reader = undefined;
+  if (reader !== undefined) await (await reader).close();
+}
