@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ackId, ackIdLength, ackIdSeed, readAckId } from './ack-id.js';
@@ -43,7 +43,7 @@ const bytes = fc.uint8Array({ maxLength: 300 });
 const int32 = fc.integer();
 
 /** A field that no message here has. */
-const unknownField = new BinaryWriter().tag(999, 2).string('from the future').finish();
+const unknownField = new BinaryWriter().tag(999, WireType.LengthDelimited).string('from the future').finish();
 
 const textOf = (view: Uint8Array): string => Buffer.from(view).toString();
 const idsOf = (list: AckIdList): string[] =>
@@ -79,8 +79,12 @@ describe('PublishRequest', () => {
   });
 
   it('takes the last of a repeated single field, as protobuf says', () => {
-    const twice = new BinaryWriter().tag(1, 2).bytes(Uint8Array.of(1)).tag(1, 2).bytes(Uint8Array.of(2));
-    const request = new BinaryWriter().tag(2, 2).bytes(twice.finish()).finish();
+    const twice = new BinaryWriter()
+      .tag(1, WireType.LengthDelimited)
+      .bytes(Uint8Array.of(1))
+      .tag(1, WireType.LengthDelimited)
+      .bytes(Uint8Array.of(2));
+    const request = new BinaryWriter().tag(2, WireType.LengthDelimited).bytes(twice.finish()).finish();
     expect(Array.from(decodePublishRequest(request).messages[0]?.data ?? [])).toEqual([2]);
   });
 
@@ -103,13 +107,13 @@ describe('PublishRequest', () => {
 
   it('with bytes that are no UTF-8 in text is refused', () => {
     const bad = Uint8Array.of(0xff);
-    const key = new BinaryWriter().tag(5, 2).bytes(bad).finish();
-    const entry = new BinaryWriter().tag(1, 2).bytes(bad).finish();
-    const attribute = new BinaryWriter().tag(2, 2).bytes(entry).finish();
+    const key = new BinaryWriter().tag(5, WireType.LengthDelimited).bytes(bad).finish();
+    const entry = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(bad).finish();
+    const attribute = new BinaryWriter().tag(2, WireType.LengthDelimited).bytes(entry).finish();
     for (const inner of [key, attribute]) {
-      expect(() => decodePublishRequest(new BinaryWriter().tag(2, 2).bytes(inner).finish())).toThrow(
-        MalformedMessage,
-      );
+      expect(() =>
+        decodePublishRequest(new BinaryWriter().tag(2, WireType.LengthDelimited).bytes(inner).finish()),
+      ).toThrow(MalformedMessage);
     }
   });
 
@@ -224,7 +228,12 @@ describe('requests of subscribers', () => {
   });
 
   it('StreamingPullRequest with unpacked deadlines', () => {
-    const unpacked = new BinaryWriter().tag(3, 0).int32(10).tag(3, 0).int32(0).finish();
+    const unpacked = new BinaryWriter()
+      .tag(3, WireType.Varint)
+      .int32(10)
+      .tag(3, WireType.Varint)
+      .int32(0)
+      .finish();
     expect(decodeStreamingPullRequest(unpacked).modifyDeadlineSeconds).toEqual([10, 0]);
   });
 });

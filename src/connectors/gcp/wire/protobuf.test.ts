@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { MalformedMessage, ProtobufReader, tagOf, varintLength, writeVarint } from './protobuf.js';
 
 describe('varints', () => {
@@ -59,11 +59,17 @@ describe('varints', () => {
 describe('unknown fields', () => {
   it('of every wire type are passed over', () => {
     const writer = new BinaryWriter();
-    writer.tag(1, 0).uint64(2n ** 63n);
-    writer.tag(2, 1).fixed64(7n);
-    writer.tag(3, 2).bytes(Uint8Array.of(1, 2, 3));
-    writer.tag(4, 3).tag(5, 3).tag(1, 0).uint32(1).tag(5, 4).tag(4, 4);
-    writer.tag(6, 5).fixed32(9);
+    writer.tag(1, WireType.Varint).uint64(2n ** 63n);
+    writer.tag(2, WireType.Bit64).fixed64(7n);
+    writer.tag(3, WireType.LengthDelimited).bytes(Uint8Array.of(1, 2, 3));
+    writer
+      .tag(4, WireType.StartGroup)
+      .tag(5, WireType.StartGroup)
+      .tag(1, WireType.Varint)
+      .uint32(1)
+      .tag(5, WireType.EndGroup)
+      .tag(4, WireType.EndGroup);
+    writer.tag(6, WireType.Bit32).fixed32(9);
     const bytes = writer.finish();
     const reader = new ProtobufReader(bytes);
     const fields: number[] = [];

@@ -1,0 +1,293 @@
+import { status } from '@grpc/grpc-js';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useServer } from '../../support/server.js';
+import { connectClients, eventually, subscriptionName, topicName, type Clients } from './clients.js';
+
+const server = useServer({ connectors: ['gcp'], config: { store: { engine: 'memory' } } });
+let clients: Clients;
+
+beforeAll(() => {
+  clients = connectClients(server().address('gcp').port);
+});
+afterAll(() => clients.close());
+
+interface Response {
+  readonly receivedMessages: readonly {
+    readonly ackId: string;
+    readonly message: { readonly data: Uint8Array };
+  }[];
+  readonly subscriptionProperties: unknown;
+}
+
+/** A StreamingPull by hand, with everything it got. */
+class Stream {
+  readonly responses: Response[] = [];
+  readonly ended: Promise<{ readonly code: number; readonly details: string } | undefined>;
+  readonly #call = clients.subscriber.streamingPull();
+
+  constructor(first: object) {
+    this.#call.on('data', (response: Response) => this.responses.push(response));
+    this.ended = new Promise((resolve) => {
+      this.#call.on('error', (error: { code: number; details: string }) => resolve(error));
+      this.#call.on('end', () => resolve(undefined));
+    });
+    this.write(first);
+  }
+
+  get messages(): Response['receivedMessages'] {
+    return this.responses.flatMap((response) => response.receivedMessages);
+  }
+
+  get ackIds(): string[] {
+    return this.messages.map(({ ackId }) => ackId);
+  }
+
+  get texts(): string[] {
+    return this.messages.map(({ message }) => String(message.data));
+  }
+
+  write(request: object): void {
+    this.#call.write(request);
+  }
+
+  end(): void {
+    this.#call.end();
+  }
+
+  async cancel(): Promise<void> {
+    this.#call.cancel();
+    await this.ended;
+  }
+}
+
+let made = 0;
+/** Makes a topic and subscription with `count` messages of `bytes`; returns the id. */
+async function backlog(count: number, bytes = 2, options: object = {}): Promise<string> {
+  const id = `stream-${made++}`;
+  await clients.publisher.createTopic({ name: topicName(id) });
+  await clients.subscriber.createSubscription({
+    name: subscriptionName(id),
+    topic: topicName(id),
+    ...options,
+  });
+  await publish(id, count, bytes);
+  return id;
+}
+
+async function publish(id: string, count: number, bytes = 2): Promise<void> {
+  const perRequest = Math.max(1, Math.min(1000, Math.floor(8_000_000 / bytes)));
+  for (let left = count; left > 0; left -= perRequest) {
+    const messages = Array.from({ length: Math.min(left, perRequest) }, () => ({
+      data: Buffer.alloc(bytes, 'x'),
+    }));
+    await clients.publisher.publish({ topic: topicName(id), messages });
+  }
+}
+
+const open = (id: string, more: object = {}): Stream =>
+  new Stream({ subscription: subscriptionName(id), streamAckDeadlineSeconds: 10, ...more });
+const acknowledge = (id: string, ackIds: string[]) =>
+  clients.subscriber.acknowledge({ subscription: subscriptionName(id), ackIds });
+const settled = () => new Promise((resolve) => setTimeout(resolve, 150));
+
+describe('StreamingPull', () => {
+  it('says the properties first, and with every response', async () => {
+    const id = await backlog(0, 2, { enableMessageOrdering: true });
+    const stream = open(id);
+    await eventually(() => stream.responses.length === 1);
+    await publish(id, 1);
+    await eventually(() => stream.responses.length === 2);
+    for (const { subscriptionProperties } of stream.responses) {
+      expect(subscriptionProperties).toEqual({
+        exactlyOnceDeliveryEnabled: false,
+        messageOrderingEnabled: true,
+      });
+    }
+    await stream.cancel();
+  });
+
+  it('answers signs of life', async () => {
+    const id = await backlog(0);
+    const stream = open(id, { clientId: 'me', protocolVersion: 1 });
+    await eventually(() => stream.responses.length === 1);
+    stream.write({});
+    await eventually(() => stream.responses.length === 2);
+    expect(stream.messages).toEqual([]);
+    await stream.cancel();
+  });
+
+  it('hands out what is published later at once', async () => {
+    const id = await backlog(0);
+    const stream = open(id);
+    await eventually(() => stream.responses.length === 1);
+    const started = Date.now();
+    await publish(id, 1);
+    await eventually(() => stream.messages.length === 1);
+    expect(Date.now() - started).toBeLessThan(1000);
+    await stream.cancel();
+  });
+
+  it('never has more messages out than the client said; room comes back with acks and nacks of any kind', async () => {
+    const id = await backlog(10);
+    const stream = open(id, { maxOutstandingMessages: 2 });
+    await eventually(() => stream.messages.length === 2);
+    await settled();
+    expect(stream.messages).toHaveLength(2);
+    await acknowledge(id, [stream.ackIds[0] ?? '']);
+    await eventually(() => stream.messages.length === 3);
+    stream.write({ ackIds: [stream.ackIds[1]] });
+    await eventually(() => stream.messages.length === 4);
+    stream.write({ modifyDeadlineAckIds: [stream.ackIds[2]], modifyDeadlineSeconds: [0] });
+    await eventually(() => stream.messages.length === 5);
+    await settled();
+    expect(stream.messages).toHaveLength(5);
+    await stream.cancel();
+  });
+
+  it('gives room back when leases end', async () => {
+    const id = await backlog(2);
+    const stream = open(id, { maxOutstandingMessages: 1 });
+    await eventually(() => stream.messages.length === 1);
+    await clients.subscriber.modifyAckDeadline({
+      subscription: subscriptionName(id),
+      ackIds: stream.ackIds,
+      ackDeadlineSeconds: 1,
+    });
+    await eventually(() => stream.messages.length === 2);
+    await stream.cancel();
+  });
+
+  it('counts bytes; one message larger than the bound passes', async () => {
+    const id = await backlog(6, 1000);
+    const stream = open(id, { maxOutstandingBytes: 2500 });
+    await settled();
+    expect(stream.messages.length).toBeGreaterThanOrEqual(2);
+    expect(stream.messages.length).toBeLessThanOrEqual(3);
+    const before = stream.messages.length;
+    await acknowledge(id, stream.ackIds);
+    await eventually(() => stream.messages.length > before);
+    await stream.cancel();
+
+    const large = await backlog(2, 5000);
+    const other = open(large, { maxOutstandingBytes: 100 });
+    await settled();
+    expect(other.messages).toHaveLength(1);
+    await acknowledge(large, other.ackIds);
+    await eventually(() => other.messages.length === 2);
+    await other.cancel();
+  });
+
+  it('has at most a thousand out when the client sets no bound', async () => {
+    const id = await backlog(2000);
+    const stream = open(id, { maxOutstandingMessages: 5000 });
+    await eventually(() => stream.messages.length === 1000);
+    await settled();
+    expect(stream.messages).toHaveLength(1000);
+    await acknowledge(id, stream.ackIds);
+    await eventually(() => stream.messages.length === 2000);
+    await stream.cancel();
+  });
+
+  it('keeps responses below what plain gRPC clients take', async () => {
+    const id = await backlog(20, 1_000_000);
+    const stream = open(id);
+    await eventually(() => stream.messages.length === 20);
+    for (const { receivedMessages } of stream.responses)
+      expect(receivedMessages.length).toBeLessThanOrEqual(3);
+    await stream.cancel();
+  });
+
+  it('takes a new deadline for what follows', async () => {
+    const id = await backlog(1);
+    const stream = open(id, { maxOutstandingMessages: 5 });
+    await eventually(() => stream.messages.length === 1);
+    stream.write({ streamAckDeadlineSeconds: 60 });
+    await publish(id, 1);
+    await eventually(() => stream.messages.length === 2);
+    await acknowledge(id, stream.ackIds);
+    await stream.cancel();
+  });
+
+  it('shares the messages between streams, each to one', async () => {
+    const id = await backlog(0);
+    const streams = [open(id), open(id), open(id)];
+    await eventually(() => streams.every(({ responses }) => responses.length === 1));
+    for (let i = 0; i < 30; i++) await publish(id, 10);
+    await eventually(() => streams.reduce((sum, { messages }) => sum + messages.length, 0) === 300);
+    for (const { messages } of streams) expect(messages.length).toBeGreaterThan(0);
+    await Promise.all(streams.map((stream) => stream.cancel()));
+  });
+
+  it('leaves leases to run on when it ends; the others get the room', async () => {
+    const id = await backlog(2);
+    const stream = open(id);
+    await eventually(() => stream.messages.length === 2);
+    await stream.cancel();
+    const other = open(id);
+    await settled();
+    expect(other.messages).toEqual([]);
+    await acknowledge(id, stream.ackIds);
+    await publish(id, 1);
+    await eventually(() => other.messages.length === 1);
+    await other.cancel();
+  });
+
+  it('ends with the client', async () => {
+    const id = await backlog(0);
+    const stream = open(id);
+    await eventually(() => stream.responses.length === 1);
+    stream.end();
+    expect(await stream.ended).toBeUndefined();
+  });
+
+  it('ends NOT_FOUND with its subscription', async () => {
+    const id = await backlog(0);
+    const stream = open(id);
+    await eventually(() => stream.responses.length === 1);
+    await clients.subscriber.deleteSubscription({ subscription: subscriptionName(id) });
+    expect(await stream.ended).toMatchObject({ code: status.NOT_FOUND });
+  });
+
+  const invalid = { code: status.INVALID_ARGUMENT };
+  it.each([
+    ['no deadline', { streamAckDeadlineSeconds: 0 }, invalid],
+    ['a deadline of 5', { streamAckDeadlineSeconds: 5 }, invalid],
+    ['a deadline of 601', { streamAckDeadlineSeconds: 601 }, invalid],
+    ['no subscription', { subscription: '' }, invalid],
+    ['a missing subscription', { subscription: subscriptionName('missing') }, { code: status.NOT_FOUND }],
+    ['lists of different length', { modifyDeadlineSeconds: [10] }, invalid],
+    ['a malformed ack id', { ackIds: ['garbage'] }, invalid],
+  ])('refuses a first request with %s', async (_, more, expected) => {
+    const id = await backlog(0);
+    expect(await open(id, more).ended).toMatchObject(expected);
+  });
+
+  it.each([
+    ['the subscription', { subscription: subscriptionName('x') }],
+    ['max_outstanding_messages', { maxOutstandingMessages: 5 }],
+    ['max_outstanding_bytes', { maxOutstandingBytes: 5 }],
+    ['client_id', { clientId: 'x' }],
+    ['a bad deadline', { streamAckDeadlineSeconds: 5 }],
+    ['a negative deadline', { modifyDeadlineAckIds: ['AAAA'], modifyDeadlineSeconds: [-1] }],
+  ])('refuses a later request with %s', async (_, request) => {
+    const id = await backlog(0);
+    const stream = open(id);
+    await eventually(() => stream.responses.length === 1);
+    stream.write(request);
+    expect(await stream.ended).toMatchObject(invalid);
+  });
+
+  it('does not fill memory when the client does not read', async () => {
+    const id = await backlog(64, 1_000_000);
+    const call = clients.subscriber.streamingPull();
+    call.on('error', () => undefined);
+    call.write({ subscription: subscriptionName(id), streamAckDeadlineSeconds: 60 });
+    call.pause();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const { inFlight } = server().broker.queueStats(server().broker.queues(`gcp.sub.${id}`)[0]!) ?? {};
+    expect(inFlight).toBeLessThan(40);
+    call.cancel();
+    await once(call, 'close');
+  });
+});
