@@ -58,7 +58,10 @@ export interface Broker {
 
   // Logs -----------------------------------------------------------------------------------------------------
   /** Appends a batch to logs and, in the same entry, to their fan-out targets; all or nothing, resolves when durable. */
-  append(events: readonly OutgoingMessage[], options?: { readonly createMissing?: boolean }): Promise<readonly AppendResult[]>;
+  append(
+    events: readonly OutgoingMessage[],
+    options?: { readonly createMissing?: boolean },
+  ): Promise<readonly AppendResult[]>;
   subscribe(request: SubscribeRequest): LogSubscription;
   readLog(request: LogReadRequest): Promise<readonly LogEvent[]>;
   /** Sequence of the first event stored at or after `time`; last + 1 when there is none. */

@@ -162,7 +162,12 @@ export interface Consumer {
 export type Settlement =
   | { readonly kind: 'ack' }
   /** Back to the queue: `origin` = its old place, `tail` = behind all, with a new sequence. Over its limit: dead-lettered. */
-  | { readonly kind: 'nack'; readonly to: 'origin' | 'tail'; readonly delayMs?: number; readonly uncounted?: boolean }
+  | {
+      readonly kind: 'nack';
+      readonly to: 'origin' | 'tail';
+      readonly delayMs?: number;
+      readonly uncounted?: boolean;
+    }
   /** Refused for good: dead-lettered with reason `rejected`, else dropped. */
   | { readonly kind: 'reject' }
   /** The lease ends `leaseMs` from now. */

@@ -13,14 +13,30 @@ export interface RegistryEntry<T = unknown> {
 
 /** `expected`: compare-and-set. 0 = must not exist, n = must be at this version, absent = whatever is there. */
 export type Change =
-  | { readonly do: 'put'; readonly kind: string; readonly key: string; readonly value: unknown; readonly expected?: number }
+  | {
+      readonly do: 'put';
+      readonly kind: string;
+      readonly key: string;
+      readonly value: unknown;
+      readonly expected?: number;
+    }
   | { readonly do: 'remove'; readonly kind: string; readonly key: string; readonly expected?: number }
   /** Makes a queue; `ifMissing` leaves an existing one (and its settings) alone, else it is `already-exists`. */
-  | { readonly do: 'create-queue'; readonly channel: ChannelName; readonly settings?: Partial<QueueSettings>; readonly ifMissing?: boolean }
+  | {
+      readonly do: 'create-queue';
+      readonly channel: ChannelName;
+      readonly settings?: Partial<QueueSettings>;
+      readonly ifMissing?: boolean;
+    }
   | { readonly do: 'update-queue'; readonly channel: ChannelName; readonly settings: Partial<QueueSettings> }
   /** Deletes the queue, its sub-channels and all messages. A missing one is fine. */
   | { readonly do: 'delete-queue'; readonly channel: ChannelName }
-  | { readonly do: 'create-log'; readonly channel: ChannelName; readonly settings?: Partial<LogSettings>; readonly ifMissing?: boolean }
+  | {
+      readonly do: 'create-log';
+      readonly channel: ChannelName;
+      readonly settings?: Partial<LogSettings>;
+      readonly ifMissing?: boolean;
+    }
   | { readonly do: 'update-log'; readonly channel: ChannelName; readonly settings: Partial<LogSettings> }
   | { readonly do: 'delete-log'; readonly channel: ChannelName }
   /** `alias` becomes another name of `channel`. Refused while `alias` is a channel of its own. */

@@ -1,0 +1,291 @@
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import { Scheduler, Timeouts } from '../base/scheduler.js';
+import type { Alias, Broker } from './broker-api.js';
+import type { ChannelName } from './channel-name.js';
+import type { CoreContext, CoreLimits } from './core-context.js';
+import { DEFAULT_CORE_LIMITS } from './core-context.js';
+import { LogService } from './log/log-service.js';
+import type {
+  AppendResult,
+  FanOutTarget,
+  LogEvent,
+  LogReadRequest,
+  LogStats,
+  LogSubscription,
+  SubscribeRequest,
+} from './log/types.js';
+import type { OutgoingMessage, Translator } from './message.js';
+import { readCheckpoint } from './partition/checkpoint.js';
+import { Housekeeping } from './partition/housekeeping.js';
+import { LiveExtents } from './partition/live-extents.js';
+import { Pipeline } from './partition/pipeline.js';
+import { Recovery } from './partition/recovery.js';
+import { visitRecords } from './partition/records.js';
+import type { Journal } from './ports/journal.js';
+import { ChannelIds } from './queue/channels.js';
+import type { Family } from './queue/family.js';
+import { QueueService } from './queue/queue-service.js';
+import { QueueStore } from './queue/queue-store.js';
+import type {
+  Consumer,
+  ConsumeRequest,
+  DeadLetterRouter,
+  Delivery,
+  LeaseToken,
+  PeekedMessage,
+  PurgeResult,
+  PurgeScope,
+  QueueStats,
+  ReceiveRequest,
+  SendOptions,
+  SendOutcome,
+  SettleRequest,
+  SettleResult,
+} from './queue/types.js';
+import { Changes } from './registry/changes.js';
+import { RegistryStore } from './registry/registry-store.js';
+import type { Change, RegistryView } from './registry/types.js';
+
+export interface BrokerOptions {
+  /** Opened, not started: the broker replays it, starts it and closes it. */
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits?: Partial<CoreLimits>;
+}
+
+/** Figures of the whole broker, read at scrape time. */
+export interface BrokerFigures {
+  readonly queues: number;
+  readonly subChannels: number;
+  readonly logs: number;
+  readonly messages: number;
+  readonly memoryBytes: number;
+  readonly liveBytes: number;
+  readonly checkpoints: number;
+  readonly cleanedBytes: number;
+  /** Why sends are refused now; undefined when they are not. */
+  readonly shortage: string | undefined;
+}
+
+/** A broker with its life: connectors see `Broker` only. */
+export interface OpenBroker extends Broker {
+  figures(): BrokerFigures;
+  /** Refuses new messages and ends waits; what is under way goes on. */
+  drain(): void;
+  /** Writes a checkpoint now. */
+  checkpoint(): Promise<void>;
+  /** Drains, commits, writes a last checkpoint and closes the journal. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Recovers the state from the journal and starts serving it. */
+export async function openBroker(options: BrokerOptions): Promise<OpenBroker> {
+  const { journal } = options;
+  const broker = new LocalBroker(options);
+  const checkpoint = await journal.checkpoint();
+  await broker.recover(checkpoint?.position ?? 0, checkpoint?.data);
+  return broker;
+}
+
+/** The broker over one partition that this process owns. */
+class LocalBroker implements OpenBroker {
+  readonly #core: CoreContext;
+  readonly #queues: QueueService;
+  readonly #logs: LogService;
+  readonly #registry = new RegistryStore();
+  readonly #changes: Changes;
+  #housekeeping: Housekeeping | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: BrokerOptions) {
+    const scheduler = new Scheduler(options.clock);
+    const timeouts = new Timeouts();
+    this.#core = {
+      clock: options.clock,
+      log: options.log,
+      journal: options.journal,
+      pipeline: new Pipeline(options.journal, () => {
+        this.#afterCommit();
+      }),
+      queues: new QueueStore(new LiveExtents(options.journal.extentBytes)),
+      scheduler,
+      timeouts,
+      translators: new Map(),
+      routers: new Map(),
+      limits: { ...DEFAULT_CORE_LIMITS, ...options.limits },
+    };
+    scheduler.add(timeouts);
+    this.#queues = new QueueService(this.#core, new ChannelIds());
+    this.#logs = new LogService(this.#core, this.#queues);
+    this.#changes = new Changes(this.#core, {
+      queues: this.#queues,
+      logs: this.#logs,
+      registry: this.#registry,
+    });
+  }
+
+  get registry(): RegistryView {
+    return this.#registry;
+  }
+
+  #afterCommit(): void {
+    this.#queues.handOut.serveDirty();
+    this.#housekeeping?.look();
+  }
+
+  async recover(from: number, checkpoint: Uint8Array | undefined): Promise<void> {
+    const state = { core: this.#core, queues: this.#queues, logs: this.#logs, registry: this.#registry };
+    if (checkpoint !== undefined) readCheckpoint(state, checkpoint);
+    const recovery = new Recovery(state);
+    await this.#core.journal.replay(from, (position, payload) => {
+      visitRecords(position, payload, recovery);
+    });
+    recovery.finish();
+    this.#core.journal.start(this.#core.pipeline);
+    this.#housekeeping = new Housekeeping(state, this.#changes, from);
+    this.#queues.returnEndless();
+    for (const log of this.#logs.byId.values()) this.#logs.retain(log);
+    this.#queues.handOut.serveDirty();
+  }
+
+  send(messages: readonly OutgoingMessage[], options: SendOptions = {}): Promise<readonly SendOutcome[]> {
+    return this.#queues.send(messages, options);
+  }
+
+  receive(request: ReceiveRequest): Promise<readonly Delivery[]> {
+    return this.#queues.receive(request);
+  }
+
+  consume(request: ConsumeRequest): Consumer {
+    return this.#queues.consume(request);
+  }
+
+  settle(request: SettleRequest): Promise<SettleResult> {
+    return this.#queues.settle(request);
+  }
+
+  holds(token: LeaseToken): boolean {
+    return this.#queues.holds(token);
+  }
+
+  peek(channel: ChannelName, max: number): Promise<readonly PeekedMessage[]> {
+    return this.#queues.peek(channel, max);
+  }
+
+  purge(channel: ChannelName, scope: PurgeScope): Promise<PurgeResult> {
+    return this.#queues.purge(channel, scope);
+  }
+
+  queueStats(channel: ChannelName): QueueStats | undefined {
+    return this.#queues.stats(channel);
+  }
+
+  queues(prefix: string): readonly ChannelName[] {
+    return this.#queues.names(prefix);
+  }
+
+  append(
+    events: readonly OutgoingMessage[],
+    options: { readonly createMissing?: boolean } = {},
+  ): Promise<readonly AppendResult[]> {
+    return this.#logs.append(events, options);
+  }
+
+  subscribe(request: SubscribeRequest): LogSubscription {
+    return this.#logs.subscribe(request);
+  }
+
+  readLog(request: LogReadRequest): Promise<readonly LogEvent[]> {
+    return this.#logs.readLog(request);
+  }
+
+  sequenceAt(channel: ChannelName, time: number): number {
+    return this.#logs.sequenceAt(channel, time);
+  }
+
+  logStats(channel: ChannelName): LogStats | undefined {
+    return this.#logs.stats(channel);
+  }
+
+  logs(prefix: string): readonly ChannelName[] {
+    return this.#logs.names(prefix);
+  }
+
+  setFanOut(channel: ChannelName, targets: readonly FanOutTarget[]): void {
+    this.#logs.setFanOut(channel, targets);
+  }
+
+  async change(changes: readonly Change[]): Promise<readonly number[]> {
+    const done = await this.#changes.change(changes);
+    this.#queues.handOut.serveDirty();
+    return done;
+  }
+
+  resolve(name: ChannelName): ChannelName {
+    return this.#queues.channels.resolve(name);
+  }
+
+  aliases(): readonly Alias[] {
+    return [...this.#queues.channels.aliases].map(([alias, channel]) => ({
+      alias: alias as ChannelName,
+      channel,
+    }));
+  }
+
+  registerTranslator(protocol: string, translator: Translator): void {
+    this.#core.translators.set(protocol, translator);
+  }
+
+  registerRouter(scheme: string, router: DeadLetterRouter): void {
+    this.#core.routers.set(scheme, router);
+  }
+
+  figures(): BrokerFigures {
+    const { queues } = this.#core;
+    const families = this.#families().size;
+    return {
+      queues: families,
+      subChannels: queues.byId.size - families,
+      logs: this.#logs.byId.size,
+      messages: queues.table.used,
+      memoryBytes: this.#queues.admission.memoryBytes,
+      liveBytes: queues.live.total,
+      checkpoints: this.#housekeeping?.checkpoints ?? 0,
+      cleanedBytes: this.#housekeeping?.cleanedBytes ?? 0,
+      shortage: this.#queues.admission.shortage(),
+    };
+  }
+
+  #families(): Set<Family> {
+    const families = new Set<Family>();
+    for (const queue of this.#core.queues.byId.values()) families.add(queue.family);
+    return families;
+  }
+
+  drain(): void {
+    this.#queues.admission.draining = true;
+    this.#queues.handOut.endWaits(this.#families());
+    this.#logs.closeAll();
+  }
+
+  checkpoint(): Promise<void> {
+    return this.#housekeeping?.run() ?? Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.drain();
+    this.#core.scheduler.stop();
+    this.#core.pipeline.flushSide();
+    await this.#core.journal.flush().catch(() => undefined);
+    await this.#housekeeping?.close();
+    this.#core.pipeline.close();
+    await this.#core.journal.close();
+  }
+}

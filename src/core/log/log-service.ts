@@ -1,0 +1,414 @@
+import { DeadlineHeap } from '../../base/deadline-heap.js';
+import type { ChannelName } from '../channel-name.js';
+import { channelNameFault } from '../channel-name.js';
+import type { CoreContext } from '../core-context.js';
+import { BrokerError } from '../errors.js';
+import type { OutgoingMessage } from '../message.js';
+import { encodeMessage, MessageView, mintedId } from '../message-codec.js';
+import { EntryWriter } from '../partition/entry-writer.js';
+import type { PendingOperation } from '../partition/pipeline.js';
+import { ChannelKind, RecordType, writeArrival } from '../partition/records.js';
+import { newArrival, setExtras } from '../queue/arrivals.js';
+import { writeOpenChannel } from '../queue/channels.js';
+import type { Queue } from '../queue/family.js';
+import type { QueueService } from '../queue/queue-service.js';
+import { EventLog } from './event-log.js';
+import { Subscription } from './subscription.js';
+import type {
+  AppendResult,
+  FanOutTarget,
+  LogEvent,
+  LogReadRequest,
+  LogSettings,
+  LogStats,
+  LogSubscription,
+  StartPosition,
+  SubscribeRequest,
+} from './types.js';
+import { DEFAULT_LOG_SETTINGS } from './types.js';
+
+/** Bytes of an entry around one event and each of its copies. */
+const EVENT_BYTES = 64;
+const COPY_BYTES = 80;
+const OPENING_ARENA_BYTES = 16 * 1024;
+
+/** Events of one append on their way to the disk, with their copies in queues. */
+interface Appending {
+  readonly results: AppendResult[];
+  readonly logs: Set<EventLog>;
+  /** Each log's end before the append, to go back to when it is lost. */
+  readonly ends: Map<EventLog, number>;
+  readonly events: { readonly log: EventLog; readonly sequence: number }[];
+  readonly slots: number[];
+  readonly queues: Queue[];
+}
+
+/** All operations on logs of one partition. */
+export class LogService {
+  readonly #core: CoreContext;
+  readonly #queues: QueueService;
+  readonly byId = new Map<number, EventLog>();
+  readonly byName = new Map<string, EventLog>();
+  readonly #writer = new EntryWriter(OPENING_ARENA_BYTES);
+  /** By log id: when its oldest event is too old. */
+  readonly #ages = new DeadlineHeap();
+
+  constructor(core: CoreContext, queues: QueueService) {
+    this.#core = core;
+    this.#queues = queues;
+    const ages = this.#ages;
+    const sweep = (now: number): void => {
+      this.#sweep(now);
+    };
+    core.scheduler.add({
+      get next() {
+        return ages.next;
+      },
+      run: sweep,
+    });
+  }
+
+  find(name: ChannelName): EventLog | undefined {
+    return this.byName.get(name) ?? this.byName.get(this.#queues.channels.resolve(name));
+  }
+
+  adopt(log: EventLog): EventLog {
+    this.byId.set(log.id, log);
+    this.byName.set(log.name, log);
+    return log;
+  }
+
+  /** Makes a log in memory; the caller journals it. */
+  create(name: ChannelName, settings: LogSettings): EventLog {
+    const fault = channelNameFault(name);
+    if (fault !== undefined) throw new BrokerError('invalid-argument', fault);
+    if (this.byId.size >= this.#core.limits.queuesMax) throw new BrokerError('limit', 'too many logs');
+    return this.adopt(new EventLog(this.#queues.channels.ids.take(), name, settings));
+  }
+
+  /** Makes a log at once; its record goes out before anything that refers to it. */
+  open(name: ChannelName, settings: LogSettings): EventLog {
+    const log = this.create(name, settings);
+    const w = this.#writer;
+    w.begin(256);
+    writeOpenChannel(w, {
+      id: log.id,
+      kind: ChannelKind.log,
+      name,
+      baseId: 0,
+      settings: JSON.stringify(settings),
+    });
+    this.#core.pipeline.append(w, false, {
+      position: -1,
+      commit: () => undefined,
+      lose: () => {
+        this.drop(log);
+      },
+    });
+    return log;
+  }
+
+  /** Deletes a log in memory; the caller has journaled it. */
+  drop(log: EventLog): void {
+    log.deleted = true;
+    for (let s = log.index.first; s < log.index.end; s++) this.#unlive(log, s);
+    this.byId.delete(log.id);
+    if (this.byName.get(log.name) === log) this.byName.delete(log.name);
+    this.#ages.remove(log.id);
+    for (const subscription of log.subscriptions) subscription.wake();
+  }
+
+  #unlive(log: EventLog, sequence: number): void {
+    this.#core.queues.live.remove(log.index.position(sequence), log.index.length(sequence));
+  }
+
+  async append(
+    events: readonly OutgoingMessage[],
+    options: { readonly createMissing?: boolean },
+  ): Promise<readonly AppendResult[]> {
+    if (events.length === 0) return [];
+    const bytes = this.#queues.admission.check(events);
+    const logs = events.map((event) => this.#forAppend(event.channel, options.createMissing === true));
+    const { main } = this.#core.pipeline;
+    const appending: Appending = {
+      results: [],
+      logs: new Set(),
+      ends: new Map(),
+      events: [],
+      slots: [],
+      queues: [],
+    };
+    main.begin(bytes + events.length * EVENT_BYTES);
+    const now = this.#core.clock.now();
+    try {
+      events.forEach((event, i) => {
+        this.#write(logs[i] as EventLog, event, { appending, now });
+      });
+    } catch (caught) {
+      main.abandon();
+      // Nothing has its place yet: count the copies as live, so that letting go of them comes out even.
+      const { live, table } = this.#core.queues;
+      for (const slot of appending.slots) live.add(table.position(slot), table.length(slot));
+      this.#undo(appending);
+      throw BrokerError.from(caught);
+    }
+    return new Promise((resolve, reject) => {
+      const position = this.#core.pipeline.append(main, true, this.#operation(appending, resolve, reject));
+      for (const slot of appending.slots) this.#core.queues.place(slot, position);
+      for (const { log, sequence } of appending.events) {
+        log.index.setPosition(sequence, position + log.index.position(sequence));
+        this.#core.queues.live.add(log.index.position(sequence), log.index.length(sequence));
+      }
+    });
+  }
+
+  #forAppend(name: ChannelName, createMissing: boolean): EventLog {
+    const log = this.find(name);
+    if (log !== undefined) return log;
+    if (!createMissing) throw new BrokerError('not-found', `no log '${name}'`);
+    return this.open(this.#queues.channels.resolve(name), DEFAULT_LOG_SETTINGS);
+  }
+
+  /** Writes one event and its copies; positions are offsets into the entry until it has one. */
+  #write(log: EventLog, event: OutgoingMessage, batch: { appending: Appending; now: number }): void {
+    const { main } = this.#core.pipeline;
+    const { appending } = batch;
+    const sequence = log.index.end;
+    const storedAt = Math.max(batch.now, log.lastStoredAt);
+    if (!appending.ends.has(log)) appending.ends.set(log, sequence);
+    main.reserve(event.body.length + EVENT_BYTES + log.targets.length * COPY_BYTES);
+    main.u8(RecordType.logAppend);
+    main.u32(log.id);
+    main.u64(sequence);
+    main.u64(storedAt);
+    const lengthAt = main.offset;
+    main.u32(0);
+    const at = main.offset;
+    encodeMessage(main, event, log.id, sequence);
+    const length = main.offset - at;
+    main.patchU32(lengthAt, length);
+    log.index.push(at, length, storedAt);
+    log.bytes += length;
+    log.lastStoredAt = storedAt;
+    appending.logs.add(log);
+    appending.events.push({ log, sequence });
+    appending.results.push({ sequence, storedAt, id: event.id ?? mintedId(log.id, sequence) });
+    if (log.targets.length > 0) this.#fanOut(log, event, { ...batch, sequence, at, length });
+  }
+
+  #fanOut(
+    log: EventLog,
+    event: OutgoingMessage,
+    e: { appending: Appending; now: number; sequence: number; at: number; length: number },
+  ): void {
+    const { main } = this.#core.pipeline;
+    const view = new MessageView(main.view(e.at, e.length), this.#core.translators);
+    for (const target of log.targets) {
+      const channel = target.route(view, e.sequence);
+      if (channel === undefined || this.#queues.channels.find(target.queue) === undefined) continue;
+      const queue = this.#queues.channels.forArrival(channel, false);
+      // The event's own delay and life are the log's affair; the queue has its settings.
+      const arrival = newArrival(queue, { channel, body: event.body, priority: event.priority }, e.now);
+      main.u8(RecordType.copy);
+      writeArrival(main, arrival);
+      main.u32(e.at);
+      main.u32(e.length);
+      const { sequence, enqueuedAt, priority } = arrival;
+      const slot = this.#core.queues.allocateUncounted(queue, {
+        sequence,
+        enqueuedAt,
+        priority,
+        queue: queue.id,
+        position: e.at,
+        length: e.length,
+      });
+      setExtras(this.#core, slot, arrival);
+      e.appending.slots.push(slot);
+      e.appending.queues.push(queue);
+    }
+  }
+
+  #operation(
+    appending: Appending,
+    resolve: (results: readonly AppendResult[]) => void,
+    reject: (error: BrokerError) => void,
+  ): PendingOperation {
+    return {
+      position: -1,
+      slots: appending.slots,
+      commit: () => {
+        for (const { log, sequence } of appending.events) log.committed = Math.max(log.committed, sequence);
+        this.#queues.land(appending.slots, appending.queues);
+        for (const log of appending.logs) {
+          this.retain(log);
+          for (const subscription of log.subscriptions) subscription.wake();
+        }
+        resolve(appending.results);
+      },
+      lose: (error) => {
+        for (const { log, sequence } of appending.events) this.#unlive(log, sequence);
+        this.#undo(appending);
+        reject(error);
+      },
+    };
+  }
+
+  #undo(appending: Appending): void {
+    for (const [log, end] of appending.ends) {
+      for (let s = end; s < log.index.end; s++) log.bytes -= log.index.length(s);
+      log.index.truncate(end);
+    }
+    this.#queues.abandon(appending.slots, appending.queues);
+  }
+
+  /** Lets retention take what it may and sets the clock for the next. */
+  retain(log: EventLog): void {
+    const { retentionCount, retentionBytes, retentionMs } = log.settings;
+    if (retentionCount === 0 && retentionBytes === 0 && retentionMs === 0) return;
+    const first = log.retainFrom(this.#core.clock.now());
+    if (first > log.index.first) {
+      this.trim(log, first);
+      const w = this.#core.pipeline.side(32);
+      w.u8(RecordType.logTrim);
+      w.u32(log.id);
+      w.u64(first);
+    }
+    if (retentionMs > 0 && log.index.first <= log.committed) {
+      this.#ages.set(log.id, log.index.storedAt(log.index.first) + retentionMs);
+    }
+  }
+
+  /** The in-memory half of a logTrim record. */
+  trim(log: EventLog, first: number): void {
+    for (let s = log.index.first; s < Math.min(first, log.index.end); s++) {
+      this.#unlive(log, s);
+      log.bytes -= log.index.length(s);
+    }
+    log.index.trim(first);
+  }
+
+  #sweep(now: number): void {
+    for (let id = this.#ages.pop(now); id >= 0; id = this.#ages.pop(now)) {
+      const log = this.byId.get(id);
+      if (log !== undefined) this.retain(log);
+    }
+  }
+
+  subscribe(request: SubscribeRequest): LogSubscription {
+    const log = this.#forAppend(request.channel, request.createMissing === true);
+    const { durable } = request;
+    if (durable !== undefined) {
+      for (const other of log.subscriptions) {
+        if (other.durable === durable) {
+          throw new BrokerError('already-exists', `'${durable}' is already subscribed to '${log.name}'`);
+        }
+      }
+    }
+    const kept = durable === undefined ? undefined : log.cursors.get(durable);
+    const next = kept === undefined ? this.#startOf(log, request.start) : kept + 1;
+    const host = { read: this.read.bind(this), saveCursor: this.#saveCursor.bind(this) };
+    if (durable !== undefined && kept === undefined) this.#saveCursor(log, durable, next - 1);
+    return new Subscription(log, host, { next, durable });
+  }
+
+  #startOf(log: EventLog, start: StartPosition): number {
+    const { first } = log.index;
+    switch (start.from) {
+      case 'new':
+        return log.committed + 1;
+      case 'first':
+        return first;
+      case 'last':
+        return Math.max(first, log.committed);
+      case 'sequence':
+        return Math.max(first, start.sequence);
+      case 'time':
+        return log.index.atTime(start.time);
+      case 'delta':
+        return log.index.atTime(this.#core.clock.now() - start.deltaMs);
+    }
+  }
+
+  #saveCursor(log: EventLog, name: string, sequence: number): void {
+    log.cursors.set(name, sequence);
+    const w = this.#core.pipeline.side(32 + name.length * 3);
+    w.u8(RecordType.cursor);
+    w.u32(log.id);
+    w.text(name);
+    w.u64(sequence);
+  }
+
+  async read(
+    log: EventLog,
+    from: number,
+    limits: { max: number; maxBytes: number },
+  ): Promise<readonly LogEvent[]> {
+    const out: LogEvent[] = [];
+    let bytes = 0;
+    let sequence = Math.max(from, log.index.first);
+    while (out.length < limits.max && sequence <= log.committed) {
+      const length = log.index.length(sequence);
+      if (out.length > 0 && bytes + length > limits.maxBytes) break;
+      const storedAt = log.index.storedAt(sequence);
+      const position = log.index.position(sequence);
+      const payload =
+        this.#core.journal.peek(position, length) ?? (await this.#core.journal.read(position, length));
+      out.push({
+        channel: log.name,
+        sequence,
+        storedAt,
+        message: new MessageView(payload, this.#core.translators),
+      });
+      bytes += length;
+      // Retention may have moved on while the disk was read.
+      sequence = Math.max(sequence + 1, log.index.first);
+    }
+    return out;
+  }
+
+  readLog(request: LogReadRequest): Promise<readonly LogEvent[]> {
+    const log = this.#require(request.channel);
+    return this.read(log, request.fromSequence, { max: request.max, maxBytes: request.maxBytes ?? Infinity });
+  }
+
+  #require(name: ChannelName): EventLog {
+    const log = this.find(name);
+    if (log === undefined) throw new BrokerError('not-found', `no log '${name}'`);
+    return log;
+  }
+
+  sequenceAt(name: ChannelName, time: number): number {
+    return this.#require(name).index.atTime(time);
+  }
+
+  setFanOut(name: ChannelName, targets: readonly FanOutTarget[]): void {
+    this.#require(name).targets = targets;
+  }
+
+  stats(name: ChannelName): LogStats | undefined {
+    const log = this.find(name);
+    if (log === undefined) return undefined;
+    return {
+      channel: log.name,
+      settings: log.settings,
+      firstSequence: log.index.first,
+      lastSequence: log.committed,
+      events: log.committed + 1 - log.index.first,
+      bytes: log.bytes,
+      subscriptions: log.subscriptions.size,
+    };
+  }
+
+  names(prefix: string): readonly ChannelName[] {
+    return [...this.byName.values()]
+      .map((log) => log.name)
+      .filter((name) => name.startsWith(prefix))
+      .sort();
+  }
+
+  /** Ends all reads: the broker is going away. */
+  closeAll(): void {
+    for (const log of this.byId.values())
+      for (const subscription of [...log.subscriptions]) subscription.close();
+  }
+}

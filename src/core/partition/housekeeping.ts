@@ -1,0 +1,190 @@
+import { BrokerError } from '../errors.js';
+import type { Changes } from '../registry/changes.js';
+import type { PartitionState } from './checkpoint.js';
+import { writeCheckpoint } from './checkpoint.js';
+import { EntryWriter } from './entry-writer.js';
+import { relocateBodies } from './recovery.js';
+import { RecordType } from './records.js';
+
+/** Bytes of survivors the cleaner puts into one entry. */
+const CLEAN_ENTRY_BYTES = 1024 * 1024;
+
+interface Survivor {
+  readonly position: number;
+  readonly length: number;
+}
+
+/**
+ * Keeps restart short and the disk small: writes checkpoints by the amount journaled since the last one, gives up extents that
+ * nothing refers to, and copies what is left in sparse ones forward.
+ */
+export class Housekeeping {
+  readonly #state: PartitionState;
+  readonly #changes: Changes;
+  readonly #writer = new EntryWriter(CLEAN_ENTRY_BYTES + 64 * 1024);
+  #running: Promise<void> | undefined;
+  #checkpointAt: number;
+  #checkpointBytes = 0;
+  // Extents below this were given up or are known to hold something.
+  #discarded = new Set<number>();
+  #failedAt = -Infinity;
+  checkpoints = 0;
+  cleanedBytes = 0;
+
+  /** `checkpointAt`: position the state was recovered from. */
+  constructor(state: PartitionState, changes: Changes, checkpointAt: number) {
+    this.#state = state;
+    this.#changes = changes;
+    this.#checkpointAt = checkpointAt;
+  }
+
+  /** Called after each committed group: starts a checkpoint when enough was written since the last. */
+  look(): void {
+    const { journal, limits, clock } = this.#state.core;
+    if (this.#running !== undefined) return;
+    const due = Math.max(limits.checkpointEveryBytes, this.#checkpointBytes * 2);
+    if (journal.position - this.#checkpointAt < due || clock.now() < this.#failedAt + RETRY_AFTER_MS) return;
+    void this.run();
+  }
+
+  /** Writes a checkpoint and cleans; resolves when done, whatever came of it. One at a time. */
+  run(): Promise<void> {
+    this.#running ??= this.#round().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #round(): Promise<void> {
+    const { log, clock } = this.#state.core;
+    try {
+      if (await this.#checkpoint()) await this.#clean();
+    } catch (caught) {
+      // Nothing is lost without it: the journal stays as it is and the next start replays more.
+      this.#failedAt = clock.now();
+      log.warn('a checkpoint could not be written; it is tried again later', {
+        error: BrokerError.from(caught).message,
+      });
+    }
+  }
+
+  async #checkpoint(): Promise<boolean> {
+    const { pipeline, journal } = this.#state.core;
+    // Registry changes take effect when durable; a state between the two has no name.
+    if (this.#changes.pending > 0) return false;
+    pipeline.flushSide();
+    const position = journal.position;
+    const arriving: number[] = [];
+    for (const operation of pipeline.waiting())
+      if (operation.slots !== undefined) arriving.push(...operation.slots);
+    const parts = writeCheckpoint(this.#state, arriving);
+    // What the state rests on must be on disk before the state is.
+    await journal.flush();
+    await journal.writeCheckpoint(position, parts);
+    this.#checkpointAt = position;
+    this.#checkpointBytes = parts.reduce((sum, part) => sum + part.length, 0);
+    this.checkpoints++;
+    this.#discard();
+    return true;
+  }
+
+  #discard(): void {
+    const { journal, queues } = this.#state.core;
+    const boundary = Math.floor(this.#checkpointAt / journal.extentBytes);
+    const live = new Set(queues.live.extents());
+    const idle: number[] = [];
+    for (let extent = 0; extent < boundary; extent++) {
+      if (live.has(extent) || this.#discarded.has(extent)) continue;
+      this.#discarded.add(extent);
+      idle.push(extent);
+    }
+    if (idle.length > 0) journal.discard(idle);
+  }
+
+  /** Copies the survivors of sparse extents forward; the next checkpoint gives the extents up. */
+  async #clean(): Promise<void> {
+    const { journal, queues, limits } = this.#state.core;
+    const boundary = Math.floor(this.#checkpointAt / journal.extentBytes);
+    const sparse = new Set<number>();
+    let budget = limits.cleanBytesPerRound;
+    const candidates = queues.live
+      .extents()
+      .filter((e) => e < boundary && queues.live.of(e) < journal.extentBytes * limits.cleanBelowShare)
+      .sort((a, b) => queues.live.of(a) - queues.live.of(b));
+    for (const extent of candidates) {
+      budget -= queues.live.of(extent);
+      if (budget < 0) break;
+      sparse.add(extent);
+    }
+    if (sparse.size === 0) return;
+    const survivors = this.#survivors(sparse);
+    for (let i = 0; i < survivors.length;) i = await this.#copy(survivors, i);
+  }
+
+  #survivors(extents: ReadonlySet<number>): Survivor[] {
+    const { journal, queues } = this.#state.core;
+    const { table } = queues;
+    const found = new Map<number, number>();
+    const look = (position: number, length: number): void => {
+      if (position >= 0 && extents.has(Math.floor(position / journal.extentBytes)))
+        found.set(position, length);
+    };
+    for (let slot = 0; slot < table.end; slot++) {
+      if (table.state(slot) !== 0) look(table.position(slot), table.length(slot));
+    }
+    for (const log of this.#state.logs.byId.values()) {
+      for (let s = log.index.first; s < log.index.end; s++) look(log.index.position(s), log.index.length(s));
+    }
+    return [...found]
+      .map(([position, length]) => ({ position, length }))
+      .sort((a, b) => a.position - b.position);
+  }
+
+  /** Copies survivors from index `from` on, about one entry's worth; resolves to the next index when they have their new place. */
+  async #copy(survivors: readonly Survivor[], from: number): Promise<number> {
+    const { journal, pipeline } = this.#state.core;
+    const payloads: Uint8Array[] = [];
+    let bytes = 0;
+    let next = from;
+    while (next < survivors.length && (bytes === 0 || bytes < CLEAN_ENTRY_BYTES)) {
+      const { position, length } = survivors[next++] as Survivor;
+      payloads.push(journal.peek(position, length) ?? (await journal.read(position, length)));
+      bytes += length;
+    }
+    const w = this.#writer;
+    w.begin(bytes + payloads.length * 16);
+    const moves = new Map<number, number>();
+    payloads.forEach((payload, i) => {
+      const { position } = survivors[from + i] as Survivor;
+      w.u8(RecordType.relocate);
+      w.u64(position);
+      w.u32(payload.length);
+      moves.set(position, w.offset);
+      w.bytes(payload);
+    });
+    await new Promise<void>((resolve, reject) => {
+      const base = pipeline.append(w, false, {
+        position: -1,
+        commit: () => {
+          relocateBodies(this.#state.core, this.#state.logs, (position) => {
+            const offset = moves.get(position);
+            return offset === undefined ? undefined : base + offset;
+          });
+          this.cleanedBytes += bytes;
+          resolve();
+        },
+        lose: reject,
+      });
+    });
+    return next;
+  }
+
+  /** Waits for a running round, then writes a last checkpoint. */
+  async close(): Promise<void> {
+    await this.#running;
+    await this.run();
+  }
+}
+
+/** Pause after a checkpoint that failed. */
+const RETRY_AFTER_MS = 10_000;

@@ -1,0 +1,148 @@
+import { BrokerError } from '../errors.js';
+import type { Journal, JournalListener, Position } from '../ports/journal.js';
+import { EntryWriter } from './entry-writer.js';
+
+/** What waits for an entry: `commit` when it is durable (written, when unforced), `lose` when it never will be. */
+export interface PendingOperation {
+  /** Set by the pipeline: position of the entry's payload. */
+  position: Position;
+  /** Slots that arrive in their queues with it: a checkpoint taken meanwhile counts them as arrived. */
+  readonly slots?: readonly number[];
+  commit(): void;
+  lose(error: BrokerError): void;
+}
+
+/**
+ * The way from the core to its journal. Arrivals go out as entries of their own (`main`, `append`). Effects on messages that are
+ * already there (hand-out, settlement) gather in the side entry and go out together at the end of the turn. The two may
+ * overtake each other: a side effect never concerns a message whose arrival is still on its way.
+ */
+export class Pipeline implements JournalListener {
+  readonly main = new EntryWriter();
+  readonly #side = new EntryWriter();
+  readonly #journal: Journal;
+  readonly #afterCommit: () => void;
+  #sideForced = false;
+  #sideWaiting: PendingOperation[] = [];
+  #scheduled = false;
+  // Operations in order of their entries; those before #head are done.
+  #pending: PendingOperation[] = [];
+  #head = 0;
+  #closed: BrokerError | undefined;
+
+  /** `afterCommit` runs once a committed group was applied, before the journal goes on. */
+  constructor(journal: Journal, afterCommit: () => void) {
+    this.#journal = journal;
+    this.#afterCommit = afterCommit;
+  }
+
+  /** Appends the open entry of `writer`; `operation` hears what becomes of it. */
+  append(writer: EntryWriter, forced: boolean, operation: PendingOperation | undefined): Position {
+    const position = this.#journal.append(writer.take(), forced);
+    if (operation !== undefined) {
+      operation.position = position;
+      this.#pending.push(operation);
+    }
+    return position;
+  }
+
+  /** `operation` hears when everything appended before is committed; at once when nothing waits. */
+  afterPending(operation: PendingOperation): void {
+    const last = this.#pending[this.#pending.length - 1];
+    if (last === undefined) {
+      operation.commit();
+      return;
+    }
+    operation.position = last.position;
+    this.#pending.push(operation);
+  }
+
+  /** The side entry, to write a record to. It goes out at the end of this turn of the event loop at the latest. */
+  side(sizeHint: number): EntryWriter {
+    if (!this.#side.open) this.#side.begin(Math.max(sizeHint, SIDE_BYTES));
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      queueMicrotask(this.#flushScheduled);
+    }
+    return this.#side;
+  }
+
+  /** Makes the side entry forced; `operation` hears when it is durable. Write at least one record first. */
+  forceSide(operation: PendingOperation | undefined): void {
+    this.#sideForced = true;
+    if (operation !== undefined) this.#sideWaiting.push(operation);
+  }
+
+  readonly #flushScheduled = (): void => {
+    this.#scheduled = false;
+    this.flushSide();
+  };
+
+  /** Sends the side entry out now: before anything whose record must come after it. */
+  flushSide(): void {
+    if (!this.#side.open) return;
+    const entry = this.#side.take();
+    const waiting = this.#sideWaiting;
+    const forced = this.#sideForced;
+    this.#sideForced = false;
+    if (waiting.length > 0) this.#sideWaiting = [];
+    if (this.#closed !== undefined) {
+      for (const operation of waiting) operation.lose(this.#closed);
+      return;
+    }
+    const position = this.#journal.append(entry, forced);
+    for (const operation of waiting) {
+      operation.position = position;
+      this.#pending.push(operation);
+    }
+  }
+
+  committed(below: Position): void {
+    const pending = this.#pending;
+    let head = this.#head;
+    for (;;) {
+      const operation = pending[head];
+      if (operation === undefined || operation.position >= below) break;
+      head++;
+      this.#head = head;
+      operation.commit();
+    }
+    this.#compact();
+    this.#afterCommit();
+  }
+
+  lost(from: Position, error: BrokerError): void {
+    const pending = this.#pending;
+    // Newest first, so that each finds the state its own append left.
+    let kept = this.#head;
+    while (kept < pending.length && (pending[kept]?.position ?? 0) < from) kept++;
+    const gone = pending.splice(kept);
+    for (const operation of gone.reverse()) operation.lose(error);
+    this.#compact();
+    this.#afterCommit();
+  }
+
+  #compact(): void {
+    if (this.#head === this.#pending.length) {
+      this.#pending = [];
+      this.#head = 0;
+    } else if (this.#head > 4096) {
+      this.#pending = this.#pending.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  /** Operations that wait for their commit, oldest first. */
+  waiting(): readonly PendingOperation[] {
+    return this.#pending.slice(this.#head);
+  }
+
+  /** Ends it: what the side entry gathers from now on is refused. */
+  close(): void {
+    this.flushSide();
+    this.#closed = new BrokerError('draining', 'the broker is shutting down');
+  }
+}
+
+/** Room a side entry begins with; it grows when a turn has more to say. */
+const SIDE_BYTES = 4096;

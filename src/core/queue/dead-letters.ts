@@ -1,0 +1,161 @@
+import type { ChannelName } from '../channel-name.js';
+import type { CoreContext } from '../core-context.js';
+import { BrokerError } from '../errors.js';
+import type { OutgoingMessage } from '../message.js';
+import { encodeMessage, MessageView } from '../message-codec.js';
+import { ByteWriter } from '../../base/bytes.js';
+import type { Bodies } from './bodies.js';
+import type { Channels } from './channels.js';
+import type { Effects } from './effects.js';
+import type { Queue } from './family.js';
+import type { Mover } from './mover.js';
+import type { DeadLetterCopy, DeadLetterReason, DeadLetterTarget } from './types.js';
+
+/** Decides where a message goes that cannot stay, and takes it there in one journal entry. */
+export class DeadLetters {
+  readonly #core: CoreContext;
+  readonly #channels: Channels;
+  readonly #effects: Effects;
+  readonly #bodies: Bodies;
+  readonly #mover: Mover;
+
+  constructor(
+    core: CoreContext,
+    parts: { channels: Channels; effects: Effects; bodies: Bodies; mover: Mover },
+  ) {
+    this.#core = core;
+    this.#channels = parts.channels;
+    this.#effects = parts.effects;
+    this.#bodies = parts.bodies;
+    this.#mover = parts.mover;
+  }
+
+  /** Whether the message has had all the deliveries it may have. */
+  overLimit(queue: Queue, slot: number): boolean {
+    const { table } = this.#core.queues;
+    const own = table.extras.size > 0 ? (table.extras.get(slot)?.maxReceiveCount ?? 0) : 0;
+    const limit = own > 0 ? own : (queue.family.settings.deadLetter?.maxReceiveCount ?? 0);
+    return limit > 0 && table.count(slot) >= limit;
+  }
+
+  /** Takes a message out of its queue for good, from any state: to its dead-letter target, or nowhere. */
+  bury(queue: Queue, slot: number, reason: DeadLetterReason): void {
+    const { family } = queue;
+    if (reason === 'expired') family.expired++;
+    const target = this.#targetOf(queue, slot, reason);
+    if (target === undefined) {
+      this.drop(queue, slot);
+      return;
+    }
+    family.deadLettered++;
+    if ('channel' in target) {
+      this.#mover.move(queue, slot, {
+        target: target.channel,
+        reRoutedFrom: queue.name,
+        keepExpiry: reason !== 'expired',
+        createMissing: true,
+      });
+      return;
+    }
+    this.#core.queues.pick(queue, slot);
+    const body = this.#bodies.peek(slot);
+    if (body !== undefined) {
+      this.#route(queue, slot, { route: target.route, reason, body });
+      return;
+    }
+    this.#bodies.read(slot).then(
+      (read) => this.#route(queue, slot, { route: target.route, reason, body: read }),
+      (caught: unknown) => {
+        this.#core.log.error('a dead letter could not be read and stays in its queue', {
+          channel: queue.name,
+          error: String(caught),
+        });
+        this.#core.queues.putBack(queue, slot);
+      },
+    );
+  }
+
+  drop(queue: Queue, slot: number): void {
+    this.#effects.remove(queue.family, [this.#core.queues.table.sequence(slot)]);
+    this.#core.queues.remove(queue, slot);
+  }
+
+  #targetOf(queue: Queue, slot: number, reason: DeadLetterReason): DeadLetterTarget | undefined {
+    if (reason === 'max-receives') {
+      const extras = this.#core.queues.table.extras.get(slot);
+      if (extras !== undefined && extras.maxReceiveCount > 0) {
+        return extras.maxReceiveQueue === '' ? undefined : { channel: extras.maxReceiveQueue as ChannelName };
+      }
+    }
+    const settings = queue.family.settings.deadLetter;
+    return settings?.reasons.includes(reason) === true ? settings.target : undefined;
+  }
+
+  /** Overflow: drops from the front of the highest priority until the queue is within its bounds. */
+  trim(queue: Queue): void {
+    const { maxLength, maxLengthBytes } = queue.family.settings;
+    for (;;) {
+      const over =
+        (maxLength > 0 && queue.ready > maxLength) ||
+        (maxLengthBytes > 0 && queue.readyBytes > maxLengthBytes);
+      const head = over ? this.#core.queues.front(queue) : -1;
+      if (head < 0) return;
+      this.bury(queue, head, 'overflow');
+    }
+  }
+
+  /** A message that was refused at the door of a full queue: dead-lettered as it came. */
+  refuse(queue: Queue, message: OutgoingMessage): void {
+    const settings = queue.family.settings.deadLetter;
+    if (settings?.reasons.includes('overflow') !== true) return;
+    const w = new ByteWriter(message.body.length + 256);
+    encodeMessage(w, message, queue.id, 0);
+    const view = new MessageView(w.buffer.subarray(0, w.length), this.#core.translators);
+    queue.family.deadLettered++;
+    const copies: readonly DeadLetterCopy[] =
+      'channel' in settings.target
+        ? [{ channel: settings.target.channel }]
+        : this.#resolve(settings.target.route, { queue, reason: 'overflow', view, receiveCount: 0 });
+    this.#mover.resend(view, copies, undefined);
+  }
+
+  #route(
+    queue: Queue,
+    slot: number,
+    letter: { route: string; reason: DeadLetterReason; body: Uint8Array },
+  ): void {
+    const { table } = this.#core.queues;
+    const view = new MessageView(letter.body, this.#core.translators);
+    const receiveCount = table.count(slot);
+    const copies = this.#resolve(letter.route, { queue, reason: letter.reason, view, receiveCount });
+    this.#mover.resend(view, copies, { queue, slot });
+  }
+
+  #resolve(
+    route: string,
+    letter: { queue: Queue; reason: DeadLetterReason; view: MessageView; receiveCount: number },
+  ): readonly DeadLetterCopy[] {
+    const colon = route.indexOf(':');
+    const router = this.#core.routers.get(route.slice(0, colon));
+    if (router === undefined) {
+      this.#core.log.warn('no router for a dead-letter route; the message is dropped', { route });
+      return [];
+    }
+    try {
+      const copies = router(route.slice(colon + 1), {
+        message: letter.view,
+        channel: letter.queue.name,
+        reason: letter.reason,
+        receiveCount: letter.receiveCount,
+        now: this.#core.clock.now(),
+      });
+      return copies.filter((copy) => this.#channels.find(copy.channel) !== undefined);
+    } catch (caught) {
+      this.#core.log.error('a dead-letter router failed; the message is dropped', {
+        route,
+        error: BrokerError.from(caught).message,
+      });
+      return [];
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { ChannelName } from '../channel-name.js';
+import type { ConsumerState, Waiter } from './hand-out.js';
+import { SlotList } from './slot-list.js';
+import type { QueueSettings } from './types.js';
+
+/** What the dedup window remembers of an accepted message. */
+export interface DedupEntry {
+  readonly at: number;
+  readonly id: string;
+  readonly channel: ChannelName;
+  readonly sequence: number;
+  readonly enqueuedAt: number;
+  readonly expiresAt: number;
+  readonly delayedTo: number;
+}
+
+/** Where leases of a family's members are found: sequence (unique in the family) to slot. */
+export type InFlight = Map<number, number>;
+
+/** One channel's messages: a queue, or a sub-channel of one. Kept lean, there may be hundreds of thousands. */
+export class Queue {
+  readonly id: number;
+  readonly name: ChannelName;
+  readonly family: Family;
+  /** Ready messages, one list a priority level, index = priority. */
+  readonly levels: SlotList[];
+  ready = 0;
+  inFlight = 0;
+  /** On their way in: appended, not yet committed. */
+  arriving = 0;
+  /** Taken from a list and not yet in their next place. */
+  picked = 0;
+  delayedCount = 0;
+  /** Delayed ones that were handed out before: an ordered sub-channel waits for them. */
+  held = 0;
+  readyBytes = 0;
+  inRing = false;
+  deleted = false;
+  ringNext: Queue | undefined;
+
+  constructor(id: number, name: ChannelName, family: Family) {
+    this.id = id;
+    this.name = name;
+    this.family = family;
+    this.levels = [new SlotList()];
+  }
+
+  get isSubChannel(): boolean {
+    return this.family.base !== this;
+  }
+
+  /** Nothing in any state: a sub-channel can go. */
+  get empty(): boolean {
+    return this.ready + this.inFlight + this.arriving + this.picked + this.delayedCount === 0;
+  }
+
+  /** Whether it may hand out now: an ordered sub-channel only when nothing of it is out. */
+  get eligible(): boolean {
+    return this.ready > 0 && (!this.isSubChannel || this.inFlight + this.picked + this.held === 0);
+  }
+}
+
+/** A queue with its sub-channels: what is consumed together. A queue without sub-channels is a family of one. */
+export class Family {
+  readonly base: Queue;
+  settings: QueueSettings;
+  /** Next sequence; one counter for all members, so that a token never fits a later incarnation of a sub-channel. */
+  nextSequence = 1;
+  readonly members = new Set<Queue>();
+  readonly inFlight: InFlight = new Map();
+  readonly delayed = new SlotList();
+  readonly dedup = new Map<string, DedupEntry>();
+
+  // Members that may hand out, served in turn.
+  #ringHead: Queue | undefined;
+  #ringTail: Queue | undefined;
+
+  readonly waiters = new Set<Waiter>();
+  readonly consumers: ConsumerState[] = [];
+  /** Where the rotation over consumers stands. */
+  turn = 0;
+  /** On the list of families to serve at the end of this turn. */
+  dirty = false;
+
+  ready = 0;
+  bytes = 0;
+  sent = 0;
+  delivered = 0;
+  acknowledged = 0;
+  expired = 0;
+  deadLettered = 0;
+
+  constructor(id: number, name: ChannelName, settings: QueueSettings) {
+    this.settings = settings;
+    this.base = new Queue(id, name, this);
+  }
+
+  /** Puts a member that may hand out at the end of the rotation. */
+  enroll(member: Queue): void {
+    if (member.inRing || !member.eligible) return;
+    member.inRing = true;
+    member.ringNext = undefined;
+    if (this.#ringTail === undefined) this.#ringHead = member;
+    else this.#ringTail.ringNext = member;
+    this.#ringTail = member;
+  }
+
+  /** Takes the member whose turn it is; undefined when none may hand out. */
+  nextMember(): Queue | undefined {
+    for (;;) {
+      const member = this.#ringHead;
+      if (member === undefined) return undefined;
+      this.#ringHead = member.ringNext;
+      if (this.#ringHead === undefined) this.#ringTail = undefined;
+      member.ringNext = undefined;
+      member.inRing = false;
+      if (member.eligible) return member;
+    }
+  }
+}

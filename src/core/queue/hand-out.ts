@@ -1,0 +1,475 @@
+import type { ChannelName } from '../channel-name.js';
+import type { CoreContext } from '../core-context.js';
+import { BrokerError } from '../errors.js';
+import type { Bodies } from './bodies.js';
+import type { ConsumePlace } from './channels.js';
+import type { DeadLetters } from './dead-letters.js';
+import { MessageOut } from './delivery.js';
+import type { Effects } from './effects.js';
+import type { Family, Queue } from './family.js';
+import type { Consumer, ConsumeRequest, Delivery, HandOut as HandOutKind, ReceiveRequest } from './types.js';
+
+/** A receive that waits. */
+export interface Waiter {
+  readonly only: ChannelName | undefined;
+  readonly request: ReceiveRequest;
+  readonly resolve: (deliveries: readonly Delivery[]) => void;
+  readonly reject: (error: BrokerError) => void;
+  /** Handle in the timeouts; -1 = none. */
+  timeout: number;
+  cancelled: boolean;
+  readonly abort: () => void;
+}
+
+/** A consumer and what it may still get. */
+export interface ConsumerState {
+  readonly only: ChannelName | undefined;
+  readonly request: ConsumeRequest;
+  readonly priority: number;
+  credit: number;
+  creditBytes: number;
+  /** Waits for bodies from the disk; gets nothing else meanwhile, so that its order holds. */
+  loading: boolean;
+  cancelled: boolean;
+  batch: number[];
+}
+
+interface PickLimits {
+  readonly only: ChannelName | undefined;
+  readonly max: number;
+  readonly maxBytes: number;
+  readonly perSubChannelMax: number;
+}
+
+/** Hands messages out: to waiting receives in order of arrival, to consumers in turn by their credit. */
+export class HandOut {
+  readonly #core: CoreContext;
+  readonly #bodies: Bodies;
+  readonly #effects: Effects;
+  readonly #deadLetters: DeadLetters;
+  #serving = false;
+
+  constructor(core: CoreContext, parts: { bodies: Bodies; effects: Effects; deadLetters: DeadLetters }) {
+    this.#core = core;
+    this.#bodies = parts.bodies;
+    this.#effects = parts.effects;
+    this.#deadLetters = parts.deadLetters;
+  }
+
+  /** Serves every family that has something new. Ends each turn of the broker. */
+  serveDirty(): void {
+    // Deliveries run the holders' code, which may call back in: the loop below picks up what that adds.
+    if (this.#serving) return;
+    this.#serving = true;
+    const store = this.#core.queues;
+    try {
+      while (store.dirty.length > 0) {
+        const families = store.dirty;
+        store.dirty = [];
+        for (const family of families) {
+          family.dirty = false;
+          this.#serve(family);
+        }
+      }
+    } finally {
+      this.#serving = false;
+    }
+    this.#core.scheduler.poke();
+  }
+
+  receive(place: ConsumePlace, request: ReceiveRequest): Promise<readonly Delivery[]> {
+    const { family, only } = place;
+    if (request.signal?.aborted === true) return Promise.resolve([]);
+    // Earlier waiters go first, so a newcomer may only help itself when nobody waits.
+    const slots = family.waiters.size === 0 ? this.#pick(family, limitsOf(request, only)) : [];
+    if (slots.length === 0 && request.waitMs <= 0) return Promise.resolve([]);
+    if (slots.length === 0 && family.waiters.size >= this.#core.limits.waitersMax) {
+      return Promise.reject(new BrokerError('limit', 'too many waiting receives'));
+    }
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        only,
+        request,
+        resolve,
+        reject,
+        timeout: -1,
+        cancelled: false,
+        abort: () => {
+          waiter.cancelled = true;
+          if (family.waiters.has(waiter)) this.#endWait(family, waiter, []);
+        },
+      };
+      request.signal?.addEventListener('abort', waiter.abort, { once: true });
+      if (slots.length > 0) {
+        this.#complete(family, waiter, slots);
+        this.#core.scheduler.poke();
+        return;
+      }
+      family.waiters.add(waiter);
+      waiter.timeout = this.#core.timeouts.set(this.#core.clock.now() + request.waitMs, () => {
+        waiter.timeout = -1;
+        this.#endWait(family, waiter, []);
+      });
+      this.#core.scheduler.poke();
+    });
+  }
+
+  consume(place: ConsumePlace, request: ConsumeRequest): Consumer {
+    const { family, only } = place;
+    const taken = family.consumers.some((c) => c.request.exclusive === true);
+    if (taken || (request.exclusive === true && family.consumers.length > 0)) {
+      throw new BrokerError('forbidden', `queue '${family.base.name}' is in exclusive use`);
+    }
+    if (family.consumers.length >= this.#core.limits.consumersMax)
+      throw new BrokerError('limit', 'too many consumers');
+    const consumer: ConsumerState = {
+      only,
+      request,
+      priority: request.priority ?? 0,
+      credit: request.credit,
+      creditBytes: request.creditBytes ?? Infinity,
+      loading: false,
+      cancelled: false,
+      batch: [],
+    };
+    family.consumers.push(consumer);
+    // In a turn of its own: the holder gets its handle before its first delivery.
+    queueMicrotask(() => {
+      this.#core.queues.touch(family);
+      this.serveDirty();
+    });
+    return {
+      grant: (messages, bytes) => {
+        consumer.credit += messages;
+        consumer.creditBytes += bytes ?? 0;
+        if (family.ready === 0 || consumer.cancelled) return;
+        this.#core.queues.touch(family);
+        this.serveDirty();
+      },
+      cancel: () => {
+        this.#dropConsumer(family, consumer);
+      },
+    };
+  }
+
+  #dropConsumer(family: Family, consumer: ConsumerState): void {
+    consumer.cancelled = true;
+    const at = family.consumers.indexOf(consumer);
+    if (at >= 0) family.consumers.splice(at, 1);
+  }
+
+  /** The family goes away: waiting receives end empty-handed, consumers are told. */
+  cancelAll(family: Family): void {
+    const error = new BrokerError('not-found', `queue '${family.base.name}' was deleted`);
+    for (const waiter of [...family.waiters]) {
+      waiter.cancelled = true;
+      this.#unlist(family, waiter);
+      waiter.reject(error);
+    }
+    for (const consumer of [...family.consumers]) {
+      this.#dropConsumer(family, consumer);
+      consumer.request.onCancel(error);
+    }
+  }
+
+  /** Ends all waits with nothing: the broker is going away. */
+  endWaits(families: Iterable<Family>): void {
+    for (const family of families)
+      for (const waiter of [...family.waiters]) this.#endWait(family, waiter, []);
+  }
+
+  #unlist(family: Family, waiter: Waiter): void {
+    family.waiters.delete(waiter);
+    if (waiter.timeout >= 0) this.#core.timeouts.cancel(waiter.timeout);
+    waiter.timeout = -1;
+    waiter.request.signal?.removeEventListener('abort', waiter.abort);
+  }
+
+  #endWait(family: Family, waiter: Waiter, deliveries: readonly Delivery[]): void {
+    this.#unlist(family, waiter);
+    waiter.resolve(deliveries);
+  }
+
+  #serve(family: Family): void {
+    while (family.ready > 0) {
+      let progress = false;
+      for (const waiter of family.waiters) {
+        const slots = this.#pick(family, limitsOf(waiter.request, waiter.only));
+        if (slots.length === 0) {
+          // One that takes a single sub-channel may find nothing while the next one would.
+          if (waiter.only !== undefined) continue;
+          break;
+        }
+        this.#unlist(family, waiter);
+        this.#complete(family, waiter, slots);
+        progress = true;
+        break;
+      }
+      if (family.consumers.length > 0 && this.#serveConsumers(family)) progress = true;
+      if (!progress) return;
+    }
+  }
+
+  /** One round over the consumers; true when something was handed out. */
+  #serveConsumers(family: Family): boolean {
+    const most = this.#core.limits.deliveriesPerTurnMax;
+    const { consumers } = family;
+    if (consumers.length === 1) {
+      const only = consumers[0] as ConsumerState;
+      if (!hungry(only)) return false;
+      this.#feed(family, only, Math.min(only.credit, most));
+    } else {
+      for (let handed = 0; handed < most; handed++) {
+        const consumer = nextConsumer(family);
+        if (consumer === undefined || !this.#feed(family, consumer, 1)) break;
+      }
+    }
+    let progress = false;
+    // A holder's code may cancel consumers while this runs.
+    for (const consumer of [...consumers]) {
+      if (consumer.batch.length === 0) continue;
+      const slots = consumer.batch;
+      consumer.batch = [];
+      progress = true;
+      this.#deliver(family, consumer, slots);
+    }
+    return progress;
+  }
+
+  #feed(family: Family, consumer: ConsumerState, max: number): boolean {
+    const { table } = this.#core.queues;
+    const slots = this.#pick(family, {
+      only: consumer.only,
+      max,
+      maxBytes: consumer.creditBytes,
+      perSubChannelMax: consumer.request.perSubChannelMax ?? Infinity,
+    });
+    if (slots.length === 0) return false;
+    consumer.credit -= slots.length;
+    if (consumer.creditBytes !== Infinity)
+      for (const slot of slots) consumer.creditBytes -= table.length(slot);
+    if (consumer.batch.length === 0) consumer.batch = slots;
+    else consumer.batch.push(...slots);
+    return true;
+  }
+
+  /** Takes up to `max` messages that are next in turn; dead ones met on the way are buried. */
+  #pick(family: Family, limits: PickLimits): number[] {
+    const slots: number[] = [];
+    let bytes = 0;
+    const only = limits.only === undefined ? undefined : this.#core.queues.byName.get(limits.only);
+    if (limits.only !== undefined && only?.eligible !== true) return slots;
+    while (slots.length < limits.max && bytes < limits.maxBytes) {
+      const member = only ?? family.nextMember();
+      if (member === undefined) break;
+      const most = member.isSubChannel
+        ? Math.min(limits.max, slots.length + limits.perSubChannelMax)
+        : limits.max;
+      const before = slots.length;
+      while (slots.length < most) {
+        const slot = this.#takeFront(member);
+        if (slot < 0) break;
+        const length = this.#core.queues.table.length(slot);
+        if (slots.length > 0 && bytes + length > limits.maxBytes) {
+          this.#core.queues.putBack(member, slot);
+          bytes = Infinity;
+          break;
+        }
+        slots.push(slot);
+        bytes += length;
+      }
+      family.enroll(member);
+      if (only !== undefined || (slots.length === before && member.ready > 0)) break;
+    }
+    return slots;
+  }
+
+  /** Picks the front message; -1 when there is none that lives. */
+  #takeFront(queue: Queue): number {
+    const store = this.#core.queues;
+    const { table } = store;
+    const { retentionMs } = queue.family.settings;
+    for (;;) {
+      const slot = store.front(queue);
+      if (slot < 0) return -1;
+      if (table.extras.size > 0 || retentionMs > 0) {
+        const now = this.#core.clock.now();
+        const expiresAt = table.extras.get(slot)?.expiresAt ?? 0;
+        if (expiresAt > 0 && expiresAt <= now) {
+          this.#deadLetters.bury(queue, slot, 'expired');
+          continue;
+        }
+        if (retentionMs > 0 && table.enqueuedAt(slot) + retentionMs <= now) {
+          queue.family.expired++;
+          this.#deadLetters.drop(queue, slot);
+          continue;
+        }
+      }
+      store.pick(queue, slot);
+      return slot;
+    }
+  }
+
+  #complete(family: Family, waiter: Waiter, slots: number[]): void {
+    const bodies = this.#bodies.peekAll(slots);
+    if (bodies !== undefined) {
+      waiter.request.signal?.removeEventListener('abort', waiter.abort);
+      waiter.resolve(this.#lease(family, slots, { bodies, handOut: waiter.request.handOut }));
+      return;
+    }
+    this.#bodies.readAll(slots).then(
+      (read) => {
+        waiter.request.signal?.removeEventListener('abort', waiter.abort);
+        if (waiter.cancelled) {
+          this.#putBack(slots);
+          waiter.resolve([]);
+        } else {
+          waiter.resolve(this.#lease(family, slots, { bodies: read, handOut: waiter.request.handOut }));
+        }
+        this.serveDirty();
+      },
+      (caught: unknown) => {
+        this.#unreadable(slots, caught);
+        waiter.reject(BrokerError.from(caught));
+      },
+    );
+  }
+
+  #deliver(family: Family, consumer: ConsumerState, slots: number[]): void {
+    const bodies = this.#bodies.peekAll(slots);
+    if (bodies !== undefined) {
+      if (consumer.cancelled) this.#putBack(slots);
+      else this.#hand(family, consumer, { slots, bodies });
+      return;
+    }
+    consumer.loading = true;
+    this.#bodies.readAll(slots).then(
+      (read) => {
+        consumer.loading = false;
+        if (consumer.cancelled) this.#putBack(slots);
+        else this.#hand(family, consumer, { slots, bodies: read });
+        this.#core.queues.touch(family);
+        this.serveDirty();
+      },
+      (caught: unknown) => {
+        consumer.loading = false;
+        consumer.credit += slots.length;
+        this.#unreadable(slots, caught);
+      },
+    );
+  }
+
+  #hand(family: Family, consumer: ConsumerState, batch: { slots: number[]; bodies: Uint8Array[] }): void {
+    const deliveries = this.#lease(family, batch.slots, {
+      bodies: batch.bodies,
+      handOut: consumer.request.handOut,
+    });
+    if (deliveries.length === 0) return;
+    try {
+      consumer.request.onDeliveries(deliveries);
+    } catch (caught) {
+      this.#core.log.error('a consumer failed to take its deliveries', { error: String(caught) });
+    }
+  }
+
+  /** Picked messages become leases (or are removed, for `auto`). Those whose queue went meanwhile are left out. */
+  #lease(
+    family: Family,
+    slots: readonly number[],
+    content: { bodies: Uint8Array[]; handOut: HandOutKind },
+  ): MessageOut[] {
+    const store = this.#core.queues;
+    const { table } = store;
+    const now = this.#core.clock.now();
+    const { handOut } = content;
+    const auto = handOut.kind === 'auto';
+    const leaseEndsAt = handOut.kind === 'lease' && handOut.leaseMs > 0 ? now + handOut.leaseMs : 0;
+    const out: MessageOut[] = [];
+    const sequences: number[] = [];
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i] as number;
+      const queue = store.byId.get(table.queue(slot));
+      if (queue === undefined) {
+        store.discardPicked(slot);
+        continue;
+      }
+      const payload = content.bodies[i] as Uint8Array;
+      store.lease(queue, slot, now, leaseEndsAt);
+      out.push(
+        new MessageOut(queue, slot, table, {
+          payload,
+          translators: this.#core.translators,
+          leaseEndsAt: auto ? undefined : leaseEndsAt,
+        }),
+      );
+      sequences.push(table.sequence(slot));
+      if (auto) store.remove(queue, slot);
+    }
+    family.delivered += out.length;
+    if (auto) {
+      family.acknowledged += out.length;
+      this.#effects.remove(family, sequences);
+    } else {
+      this.#effects.deliver(family, now, leaseEndsAt, sequences);
+    }
+    return out;
+  }
+
+  /** Picked but not handed out: to their old places, the last first, uncounted. */
+  #putBack(slots: readonly number[]): void {
+    const store = this.#core.queues;
+    for (let i = slots.length - 1; i >= 0; i--) {
+      const slot = slots[i] as number;
+      const queue = store.byId.get(store.table.queue(slot));
+      if (queue !== undefined) store.putBack(queue, slot);
+      else store.discardPicked(slot);
+    }
+  }
+
+  /** Bodies the disk did not give: kept, and tried again later. */
+  #unreadable(slots: readonly number[], caught: unknown): void {
+    this.#core.log.error('messages could not be read; they are tried again later', { error: String(caught) });
+    const store = this.#core.queues;
+    const until = this.#core.clock.now() + UNREADABLE_RETRY_MS;
+    for (const slot of slots) {
+      const queue = store.byId.get(store.table.queue(slot));
+      if (queue !== undefined) store.putDelayed(queue, slot, until);
+      else store.discardPicked(slot);
+    }
+    this.#core.scheduler.poke();
+  }
+}
+
+/** How long a message whose body could not be read is set aside. */
+const UNREADABLE_RETRY_MS = 30_000;
+
+function limitsOf(request: ReceiveRequest, only: ChannelName | undefined): PickLimits {
+  return {
+    only,
+    max: request.max,
+    maxBytes: request.maxBytes ?? Infinity,
+    perSubChannelMax: request.perSubChannelMax ?? Infinity,
+  };
+}
+
+function hungry(consumer: ConsumerState): boolean {
+  return consumer.credit > 0 && consumer.creditBytes > 0 && !consumer.loading && !consumer.cancelled;
+}
+
+/** The consumer whose turn it is: the highest priority that has credit, in rotation within it. */
+function nextConsumer(family: Family): ConsumerState | undefined {
+  const { consumers } = family;
+  let best: ConsumerState | undefined;
+  let bestAt = 0;
+  for (let i = 1; i <= consumers.length; i++) {
+    const at = (family.turn + i) % consumers.length;
+    const consumer = consumers[at] as ConsumerState;
+    if (!hungry(consumer)) continue;
+    if (best === undefined || consumer.priority > best.priority) {
+      best = consumer;
+      bestAt = at;
+    }
+  }
+  family.turn = bestAt;
+  return best;
+}

@@ -1,0 +1,355 @@
+import { DeadlineHeap } from '../../base/deadline-heap.js';
+import type { ChannelName } from '../channel-name.js';
+import type { LiveExtents } from '../partition/live-extents.js';
+import { Family, Queue } from './family.js';
+import type { NewSlot } from './message-table.js';
+import { MessageTable, State } from './message-table.js';
+import { SlotList } from './slot-list.js';
+import type { QueueSettings } from './types.js';
+
+/**
+ * The state of all queues and its transitions. No policy, no clock, no journal: live traffic and replay drive the same code, so
+ * a restart arrives where the running broker was.
+ */
+export class QueueStore {
+  readonly table = new MessageTable();
+  /** By slot: end of the delay, of the lease, or of the message's life, as its state says. */
+  readonly deadlines = new DeadlineHeap();
+  /** By base id: when the family's retention should next be looked at. */
+  readonly retention = new DeadlineHeap();
+  readonly byId = new Map<number, Queue>();
+  readonly byName = new Map<string, Queue>();
+  /** Sub-channel marks in use, with the number of families that have them. */
+  readonly marks = new Map<string, number>();
+  readonly live: LiveExtents;
+  /** Ids of sub-channels that went, to be used again: there may be many in a day. */
+  readonly freeIds: number[] = [];
+  /** Families with something new to hand out. */
+  dirty: Family[] = [];
+
+  constructor(live: LiveExtents) {
+    this.live = live;
+  }
+
+  createQueue(id: number, name: ChannelName, settings: QueueSettings): Queue {
+    const family = new Family(id, name, settings);
+    this.#adopt(family.base);
+    this.#countMarks(settings.subChannelMarks, 1);
+    return family.base;
+  }
+
+  createSubChannel(id: number, name: ChannelName, family: Family): Queue {
+    const member = new Queue(id, name, family);
+    this.#adopt(member);
+    return member;
+  }
+
+  #adopt(queue: Queue): void {
+    this.byId.set(queue.id, queue);
+    this.byName.set(queue.name, queue);
+    queue.family.members.add(queue);
+  }
+
+  updateSettings(family: Family, settings: QueueSettings): void {
+    this.#countMarks(family.settings.subChannelMarks, -1);
+    family.settings = settings;
+    this.#countMarks(settings.subChannelMarks, 1);
+    // Looked at soon, whatever the bound was before.
+    if (settings.retentionMs > 0 && family.ready > 0) this.retention.set(family.base.id, 0);
+    else this.retention.remove(family.base.id);
+  }
+
+  #countMarks(marks: readonly string[], by: number): void {
+    for (const mark of marks) {
+      const count = (this.marks.get(mark) ?? 0) + by;
+      if (count > 0) this.marks.set(mark, count);
+      else this.marks.delete(mark);
+    }
+  }
+
+  /** The family `name` would be a sub-channel of, by the marks of existing queues. */
+  familyOf(name: string): Family | undefined {
+    for (const mark of this.marks.keys()) {
+      const at = name.indexOf(mark);
+      if (at <= 0) continue;
+      const base = this.byName.get(name.slice(0, at));
+      if (base?.family.settings.subChannelMarks.includes(mark) === true) return base.family;
+    }
+    return undefined;
+  }
+
+  /** Drops a sub-channel that became empty. Returns whether it went. */
+  dropIfEmpty(queue: Queue): boolean {
+    if (!queue.isSubChannel || queue.deleted || !queue.empty) return false;
+    this.#forget(queue);
+    return true;
+  }
+
+  /** Drops a family with all its messages. */
+  dropFamily(family: Family): void {
+    for (const member of family.members) {
+      for (const list of member.levels) this.#releaseList(list);
+      member.ready = 0;
+    }
+    this.#releaseList(family.delayed);
+    for (const slot of family.inFlight.values()) this.#release(slot);
+    family.inFlight.clear();
+    family.ready = 0;
+    for (const member of family.members) this.#forget(member);
+    this.#countMarks(family.settings.subChannelMarks, -1);
+    this.retention.remove(family.base.id);
+  }
+
+  #releaseList(list: SlotList): void {
+    const table = this.table;
+    for (let slot = list.head; slot >= 0;) {
+      const next = table.next(slot);
+      this.#release(slot);
+      slot = next;
+    }
+    list.head = list.tail = -1;
+    list.count = 0;
+  }
+
+  #forget(queue: Queue): void {
+    queue.deleted = true;
+    if (this.byId.get(queue.id) === queue) this.byId.delete(queue.id);
+    if (queue.isSubChannel) this.freeIds.push(queue.id);
+    if (this.byName.get(queue.name) === queue) this.byName.delete(queue.name);
+    queue.family.members.delete(queue);
+  }
+
+  // Slots ------------------------------------------------------------------------------------------------------
+
+  /** A slot for a message on its way in; `arrive` puts it in its queue. The position is final (or -1). */
+  allocate(queue: Queue, s: NewSlot): number {
+    this.live.add(s.position, s.length);
+    return this.allocateUncounted(queue, s);
+  }
+
+  /** Likewise, while the position is still an offset into an entry that is being written: `place` makes it final. */
+  allocateUncounted(queue: Queue, s: NewSlot): number {
+    queue.arriving++;
+    queue.family.bytes += s.length;
+    return this.table.allocate(s);
+  }
+
+  /** The entry of a new slot begins at `base`. Messages kept in memory stay where they are. */
+  place(slot: number, base: number): void {
+    const c = this.table.chunk(slot);
+    const i = this.table.index(slot);
+    const offset = c.position[i] ?? 0;
+    if (offset < 0) return;
+    c.position[i] = base + offset;
+    this.live.add(base + offset, c.length[i] ?? 0);
+  }
+
+  /** Gives up a slot whose message never came to be. */
+  abandon(queue: Queue, slot: number): void {
+    queue.arriving--;
+    this.#release(slot);
+  }
+
+  #release(slot: number): void {
+    const table = this.table;
+    const length = table.length(slot);
+    this.live.remove(table.position(slot), length);
+    const queue = this.byId.get(table.queue(slot));
+    if (queue !== undefined) queue.family.bytes -= length;
+    this.deadlines.remove(slot);
+    table.release(slot);
+  }
+
+  /** Pending, into its queue: delayed when its extras say so, else the end of the ready messages. */
+  arrive(queue: Queue, slot: number): void {
+    queue.arriving--;
+    const delayedTo = this.table.extras.size > 0 ? (this.table.extras.get(slot)?.delayedTo ?? 0) : 0;
+    if (delayedTo > 0) this.#delay(queue, slot, delayedTo);
+    else this.#makeReady(queue, slot, false);
+  }
+
+  #delay(queue: Queue, slot: number, until: number): void {
+    this.table.setState(slot, State.delayed);
+    queue.family.delayed.append(this.table, slot);
+    queue.delayedCount++;
+    if (this.#wasOut(slot)) queue.held++;
+    this.deadlines.set(slot, until);
+  }
+
+  #makeReady(queue: Queue, slot: number, oldPlace: boolean): void {
+    const table = this.table;
+    const family = queue.family;
+    table.setState(slot, State.ready);
+    const list = this.#level(queue, table.priority(slot));
+    if (oldPlace) list.insertBySequence(table, slot);
+    else list.append(table, slot);
+    queue.ready++;
+    queue.readyBytes += table.length(slot);
+    family.ready++;
+    const expiresAt = table.extras.size > 0 ? (table.extras.get(slot)?.expiresAt ?? 0) : 0;
+    if (expiresAt > 0) this.deadlines.set(slot, expiresAt);
+    const { retentionMs } = family.settings;
+    if (retentionMs > 0 && this.retention.of(family.base.id) === undefined) {
+      this.retention.set(family.base.id, table.enqueuedAt(slot) + retentionMs);
+    }
+    family.enroll(queue);
+    this.touch(family);
+  }
+
+  /** Whether the message was handed out before, counted or not. */
+  #wasOut(slot: number): boolean {
+    return (this.table.chunk(slot).firstReceived[this.table.index(slot)] ?? 0) > 0;
+  }
+
+  #level(queue: Queue, priority: number): SlotList {
+    const levels = queue.levels;
+    while (levels.length <= priority) levels.push(new SlotList());
+    return levels[priority] as SlotList;
+  }
+
+  /** Sets the clock for a family that was read from a checkpoint. */
+  armRetention(family: Family): void {
+    if (family.settings.retentionMs > 0 && family.ready > 0) this.retention.set(family.base.id, 0);
+  }
+
+  touch(family: Family): void {
+    if (family.dirty) return;
+    family.dirty = true;
+    this.dirty.push(family);
+  }
+
+  /** The slot that is next in turn: highest priority, then front of the list; -1 when none is ready. */
+  front(queue: Queue): number {
+    for (let i = queue.levels.length - 1; i >= 0; i--) {
+      const head = queue.levels[i]?.head ?? -1;
+      if (head >= 0) return head;
+    }
+    return -1;
+  }
+
+  /** Takes a slot out of wherever it stands; it is `picked` until one of the methods below places it. */
+  pick(queue: Queue, slot: number): void {
+    const table = this.table;
+    const family = queue.family;
+    const state = table.state(slot);
+    if (state === State.ready) {
+      queue.levels[table.priority(slot)]?.remove(table, slot);
+      queue.ready--;
+      queue.readyBytes -= table.length(slot);
+      family.ready--;
+    } else if (state === State.delayed) {
+      family.delayed.remove(table, slot);
+      queue.delayedCount--;
+      if (this.#wasOut(slot)) queue.held--;
+    } else if (state === State.inFlight) {
+      family.inFlight.delete(table.sequence(slot));
+      queue.inFlight--;
+    } else {
+      return;
+    }
+    this.deadlines.remove(slot);
+    table.setState(slot, State.picked);
+    queue.picked++;
+  }
+
+  /** A picked slot found its next place; the last one of an ordered sub-channel frees it for its next message. */
+  #unpick(queue: Queue): void {
+    queue.picked--;
+    if (queue.isSubChannel && queue.eligible) {
+      queue.family.enroll(queue);
+      this.touch(queue.family);
+    }
+  }
+
+  /** Picked to in flight. `leaseEndsAt` 0 = until settled. */
+  lease(queue: Queue, slot: number, at: number, leaseEndsAt: number): void {
+    const table = this.table;
+    const c = table.chunk(slot);
+    const i = table.index(slot);
+    c.state[i] = State.inFlight;
+    const count = c.count[i] ?? 0;
+    if (count < 0xffff) c.count[i] = count + 1;
+    if (c.firstReceived[i] === 0) c.firstReceived[i] = Math.max(1, at - (c.enqueuedAt[i] ?? 0));
+    queue.picked--;
+    queue.inFlight++;
+    queue.family.inFlight.set(c.sequence[i] ?? 0, slot);
+    if (leaseEndsAt > 0) this.deadlines.set(slot, leaseEndsAt);
+  }
+
+  /** Moves a lease's end; 0 = until settled. */
+  extend(slot: number, leaseEndsAt: number): void {
+    if (leaseEndsAt > 0) this.deadlines.set(slot, leaseEndsAt);
+    else this.deadlines.remove(slot);
+  }
+
+  /** Picked, back to its old place. */
+  putBack(queue: Queue, slot: number): void {
+    queue.picked--;
+    this.#makeReady(queue, slot, true);
+  }
+
+  /** Picked, back behind all others with a new sequence and time. */
+  putLast(queue: Queue, slot: number, sequence: number, at: number): void {
+    const c = this.table.chunk(slot);
+    const i = this.table.index(slot);
+    // First-received is kept as a distance from enqueuedAt: keep the moment it names.
+    const first = c.firstReceived[i] ?? 0;
+    if (first > 0) c.firstReceived[i] = Math.max(1, first - Math.max(0, at - (c.enqueuedAt[i] ?? 0)));
+    c.sequence[i] = sequence;
+    c.enqueuedAt[i] = at;
+    queue.picked--;
+    this.#makeReady(queue, slot, false);
+  }
+
+  /** Picked, back but not to be handed out before `until`. */
+  putDelayed(queue: Queue, slot: number, until: number): void {
+    this.table.extrasOf(slot).delayedTo = until;
+    this.#delay(queue, slot, until);
+    this.#unpick(queue);
+  }
+
+  /** A picked slot whose queue went away meanwhile. */
+  discardPicked(slot: number): void {
+    if (this.table.state(slot) === State.picked) this.#release(slot);
+  }
+
+  /** The delivery is not to count. */
+  uncount(slot: number): void {
+    const c = this.table.chunk(slot);
+    const i = this.table.index(slot);
+    const count = c.count[i] ?? 0;
+    if (count > 0) c.count[i] = count - 1;
+  }
+
+  /** Delay over: ordered sub-channels keep the sending order, others queue up at the end. */
+  endDelay(queue: Queue, slot: number): void {
+    this.pick(queue, slot);
+    queue.picked--;
+    this.#makeReady(queue, slot, queue.isSubChannel || this.#wasOut(slot));
+  }
+
+  /** Out of its queue for good, from any state. */
+  remove(queue: Queue, slot: number): void {
+    this.pick(queue, slot);
+    this.#release(slot);
+    this.#unpick(queue);
+    this.dropIfEmpty(queue);
+  }
+
+  /** Picked slot changes hands: it belongs to `to` (arriving there) as a new arrival, its bytes stay where they are. */
+  rehome(from: Queue, slot: number, to: Queue, sequence: number): void {
+    const table = this.table;
+    const c = table.chunk(slot);
+    const i = table.index(slot);
+    to.arriving++;
+    from.family.bytes -= c.length[i] ?? 0;
+    to.family.bytes += c.length[i] ?? 0;
+    c.queue[i] = to.id;
+    c.sequence[i] = sequence;
+    c.count[i] = 0;
+    c.firstReceived[i] = 0;
+    c.state[i] = State.pending;
+    this.#unpick(from);
+    this.dropIfEmpty(from);
+  }
+}

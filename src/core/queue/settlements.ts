@@ -1,0 +1,235 @@
+import type { CoreContext } from '../core-context.js';
+import { BrokerError } from '../errors.js';
+import type { PendingOperation } from '../partition/pipeline.js';
+import type { DeadLetters } from './dead-letters.js';
+import type { Effects } from './effects.js';
+import type { Family, Queue } from './family.js';
+import { State } from './message-table.js';
+import type { Mover } from './mover.js';
+import type { LeaseToken, SettleRequest, SettleResult, Settlement } from './types.js';
+
+/** Shortest time between two looks at a family's retention. */
+const RETIRE_EVERY_MS = 1000;
+
+/** Leases of one family that a call settles. */
+interface Batch {
+  readonly family: Family;
+  readonly slots: number[];
+}
+
+const NOTHING_REFUSED: SettleResult = { refused: [] };
+
+/** What holders decide about their deliveries, and what the clock decides for those who do not. */
+export class Settlements {
+  readonly #core: CoreContext;
+  readonly #effects: Effects;
+  readonly #deadLetters: DeadLetters;
+  readonly #mover: Mover;
+
+  constructor(core: CoreContext, parts: { effects: Effects; deadLetters: DeadLetters; mover: Mover }) {
+    this.#core = core;
+    this.#effects = parts.effects;
+    this.#deadLetters = parts.deadLetters;
+    this.#mover = parts.mover;
+  }
+
+  /** The slot a token owns; -1 when it owns nothing any more. */
+  slotOf(token: LeaseToken): number {
+    const queue = this.#core.queues.byName.get(token.channel);
+    return queue === undefined ? -1 : this.#slotIn(queue.family, token);
+  }
+
+  #slotIn(family: Family, token: LeaseToken): number {
+    const slot = family.inFlight.get(token.sequence);
+    return slot !== undefined && this.#core.queues.table.count(slot) === token.attempt ? slot : -1;
+  }
+
+  settle(request: SettleRequest): Promise<SettleResult> {
+    const { tokens, settlement } = request;
+    const refused: number[] = [];
+    let batch: Batch | undefined;
+    for (let i = 0; i < tokens.length; i++) {
+      const token = tokens[i] as LeaseToken;
+      const family = this.#core.queues.byName.get(token.channel)?.family;
+      const slot = family === undefined ? -1 : this.#slotIn(family, token);
+      if (family === undefined || slot < 0) {
+        refused.push(i);
+        continue;
+      }
+      if (batch?.family !== family) {
+        if (batch !== undefined) this.#apply(batch, settlement);
+        batch = { family, slots: [] };
+      }
+      batch.slots.push(slot);
+    }
+    // A token named twice owns its message once: the batch is applied slot by slot and skips what is settled already.
+    if (batch !== undefined) this.#apply(batch, settlement);
+    const result = refused.length === 0 ? NOTHING_REFUSED : { refused };
+    if (request.durable !== true || batch?.family.settings.durable !== true) return Promise.resolve(result);
+    return new Promise((resolve, reject) => {
+      const operation: PendingOperation = {
+        position: -1,
+        commit: () => {
+          resolve(result);
+        },
+        lose: reject,
+      };
+      this.#core.pipeline.forceSide(operation);
+    });
+  }
+
+  #apply(batch: Batch, settlement: Settlement): void {
+    const { family } = batch;
+    const slots = batch.slots.length === 1 ? batch.slots : [...new Set(batch.slots)];
+    switch (settlement.kind) {
+      case 'ack':
+        this.#ack(family, slots);
+        return;
+      case 'nack':
+        this.giveBack(family, slots, settlement);
+        return;
+      case 'reject':
+        for (const slot of slots) this.#deadLetters.bury(this.#queueOf(slot), slot, 'rejected');
+        return;
+      case 'extend':
+        this.#extend(family, slots, settlement.leaseMs);
+        return;
+      case 'move':
+        for (const slot of slots) {
+          const queue = this.#queueOf(slot);
+          const order = {
+            target: settlement.channel,
+            reRoutedFrom: queue.name,
+            keepExpiry: true,
+            createMissing: false,
+          };
+          this.#mover.move(queue, slot, order);
+        }
+    }
+  }
+
+  #queueOf(slot: number): Queue {
+    const { byId, table } = this.#core.queues;
+    const queue = byId.get(table.queue(slot));
+    if (queue === undefined) throw new BrokerError('internal', 'a message without a queue');
+    return queue;
+  }
+
+  #ack(family: Family, slots: readonly number[]): void {
+    const store = this.#core.queues;
+    const sequences = new Array<number>(slots.length);
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i] as number;
+      sequences[i] = store.table.sequence(slot);
+      store.remove(this.#queueOf(slot), slot);
+    }
+    family.acknowledged += slots.length;
+    this.#effects.remove(family, sequences);
+  }
+
+  #extend(family: Family, slots: readonly number[], leaseMs: number): void {
+    const store = this.#core.queues;
+    const leaseEndsAt = leaseMs > 0 ? this.#core.clock.now() + leaseMs : 0;
+    for (const slot of slots) store.extend(slot, leaseEndsAt);
+    this.#effects.extend(
+      family,
+      leaseEndsAt,
+      slots.map((slot) => store.table.sequence(slot)),
+    );
+  }
+
+  /** Leases go back to their queue; those over their limit or past their life are dead-lettered instead. */
+  giveBack(family: Family, slots: readonly number[], how: Settlement & { kind: 'nack' }): void {
+    const store = this.#core.queues;
+    const now = this.#core.clock.now();
+    const back: number[] = [];
+    for (const slot of slots) {
+      const queue = this.#queueOf(slot);
+      const expiresAt = store.table.extras.get(slot)?.expiresAt ?? 0;
+      if (expiresAt > 0 && expiresAt <= now) this.#deadLetters.bury(queue, slot, 'expired');
+      else if (how.uncounted !== true && this.#deadLetters.overLimit(queue, slot)) {
+        this.#deadLetters.bury(queue, slot, 'max-receives');
+      } else back.push(slot);
+    }
+    if (back.length === 0) return;
+    const delayedTo = (how.delayMs ?? 0) > 0 ? now + (how.delayMs ?? 0) : 0;
+    const ordered = this.#queueOf(back[0] as number).isSubChannel;
+    const toTail = how.to === 'tail' && delayedTo === 0 && !ordered;
+    const sequences = back.map((slot) => store.table.sequence(slot));
+    const newSequence = toTail ? family.nextSequence : 0;
+    const uncounted = how.uncounted === true;
+    if (toTail) family.nextSequence += back.length;
+    this.#effects.giveBack(family, { sequences, newSequence, delayedTo, at: now, uncounted });
+    placeBack(this.#core, back, { newSequence, delayedTo, at: now, uncounted });
+  }
+
+  /** Drops what a family kept longer than it may, and sets when to look again. */
+  retire(family: Family, now: number): void {
+    const store = this.#core.queues;
+    const { retentionMs } = family.settings;
+    let oldest = Infinity;
+    for (const member of [...family.members]) {
+      for (;;) {
+        const slot = store.front(member);
+        if (slot < 0) break;
+        const enqueuedAt = store.table.enqueuedAt(slot);
+        if (enqueuedAt + retentionMs > now) {
+          oldest = Math.min(oldest, enqueuedAt);
+          break;
+        }
+        family.expired++;
+        this.#deadLetters.drop(member, slot);
+      }
+    }
+    // Not more often than this, however many members there are; hand-out looks at each message's age itself.
+    if (oldest !== Infinity)
+      store.retention.set(family.base.id, Math.max(oldest + retentionMs, now + RETIRE_EVERY_MS));
+  }
+
+  /** The clock's part: delays over, leases and lives ended. */
+  sweep(now: number): void {
+    const store = this.#core.queues;
+    const { table, deadlines } = store;
+    const expired = new Map<Family, number[]>();
+    for (let slot = deadlines.pop(now); slot >= 0; slot = deadlines.pop(now)) {
+      const queue = store.byId.get(table.queue(slot));
+      if (queue === undefined) continue;
+      const state = table.state(slot);
+      if (state === State.delayed) store.endDelay(queue, slot);
+      else if (state === State.ready) this.#deadLetters.bury(queue, slot, 'expired');
+      else if (state === State.inFlight) {
+        const slots = expired.get(queue.family);
+        if (slots === undefined) expired.set(queue.family, [slot]);
+        else slots.push(slot);
+      }
+    }
+    for (const [family, slots] of expired) {
+      this.giveBack(family, slots, { kind: 'nack', to: family.settings.expiredLeaseTo });
+    }
+  }
+}
+
+/** The in-memory half of a giveBack record; replay uses it, too. Slots may be in any state. */
+export function placeBack(
+  core: Pick<CoreContext, 'queues'>,
+  slots: readonly number[],
+  back: { newSequence: number; delayedTo: number; at: number; uncounted: boolean },
+): void {
+  const store = core.queues;
+  const { table } = store;
+  // For old places the highest goes first, so that each finds its own at the front.
+  const order =
+    back.newSequence === 0 && slots.length > 1
+      ? [...slots].sort((a, b) => table.sequence(b) - table.sequence(a))
+      : slots;
+  let next = back.newSequence;
+  for (const slot of order) {
+    const queue = store.byId.get(table.queue(slot));
+    if (queue === undefined) continue;
+    store.pick(queue, slot);
+    if (back.uncounted) store.uncount(slot);
+    if (back.delayedTo > 0) store.putDelayed(queue, slot, back.delayedTo);
+    else if (next > 0) store.putLast(queue, slot, next++, back.at);
+    else store.putBack(queue, slot);
+  }
+}

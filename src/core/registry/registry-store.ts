@@ -1,0 +1,51 @@
+import type { RegistryEntry, RegistryView } from './types.js';
+
+type Seen = (key: string, entry: RegistryEntry | undefined) => void;
+
+/** The connectors' resources in memory: what committed changes made of them. */
+export class RegistryStore implements RegistryView {
+  readonly #kinds = new Map<string, Map<string, RegistryEntry>>();
+  readonly #watchers = new Map<string, Set<Seen>>();
+
+  get<T>(kind: string, key: string): RegistryEntry<T> | undefined {
+    // The kind's owner is the only writer of it and knows its type.
+    return this.#kinds.get(kind)?.get(key) as RegistryEntry<T> | undefined;
+  }
+
+  list<T>(kind: string): readonly RegistryEntry<T>[] {
+    const entries = [...(this.#kinds.get(kind)?.values() ?? [])] as RegistryEntry<T>[];
+    return entries.sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  watch(kind: string, seen: Seen): () => void {
+    let watchers = this.#watchers.get(kind);
+    if (watchers === undefined) {
+      watchers = new Set();
+      this.#watchers.set(kind, watchers);
+    }
+    watchers.add(seen);
+    return () => void watchers.delete(seen);
+  }
+
+  put(entry: RegistryEntry): void {
+    let entries = this.#kinds.get(entry.kind);
+    if (entries === undefined) {
+      entries = new Map();
+      this.#kinds.set(entry.kind, entries);
+    }
+    entries.set(entry.key, entry);
+  }
+
+  remove(kind: string, key: string): void {
+    this.#kinds.get(kind)?.delete(key);
+  }
+
+  /** Tells the watchers of a key's kind what it holds now. */
+  notify(kind: string, key: string): void {
+    for (const seen of [...(this.#watchers.get(kind) ?? [])]) seen(key, this.get(kind, key));
+  }
+
+  *all(): Generator<RegistryEntry> {
+    for (const entries of this.#kinds.values()) yield* entries.values();
+  }
+}
