@@ -29,6 +29,9 @@ interface PendingContent {
   pieces: Buffer[] | undefined;
 }
 
+/** Bodies of the largest size that one connection may have under way at once, on several channels. */
+const HELD_BODIES_MAX = 2;
+
 const PUBLISH_ID = 0x003c0028;
 
 /**
@@ -40,6 +43,8 @@ export class CommandReader implements FrameSink {
   readonly #sink: CommandSink;
   readonly #bodyMax: number;
   readonly #pending = new Map<number, PendingContent>();
+  /** Bytes of bodies whose rest is still to come. */
+  #heldBytes = 0;
   #lastPublishBytes: Buffer = Buffer.alloc(0);
   #lastPublish: PublishMethod | undefined;
   #lastProperties: Buffer = Buffer.alloc(0);
@@ -48,11 +53,6 @@ export class CommandReader implements FrameSink {
   constructor(sink: CommandSink, bodyMax: number) {
     this.#sink = sink;
     this.#bodyMax = bodyMax;
-  }
-
-  /** Forgets a content in progress: its channel was closed. */
-  reset(channel: number): void {
-    this.#pending.delete(channel);
   }
 
   onMethodFrame(channel: number, buffer: Buffer, start: number, end: number): void {
@@ -109,6 +109,10 @@ export class CommandReader implements FrameSink {
     }
     pending.pieces ??= [];
     if (end > start) pending.pieces.push(piece);
+    this.#heldBytes += end - start;
+    if (this.#heldBytes > this.#bodyMax * HELD_BODIES_MAX) {
+      throw new ReplyError(506, 'too many large contents in parts at once');
+    }
     if (done) this.#complete(channel, pending, properties, Buffer.concat(pending.pieces, pending.size));
   }
 
@@ -129,6 +133,7 @@ export class CommandReader implements FrameSink {
 
   #complete(channel: number, pending: PendingContent, properties: Buffer, body: Buffer): void {
     this.#pending.delete(channel);
+    if (pending.pieces !== undefined) this.#heldBytes -= pending.received;
     this.#sink.onPublish(channel, pending.publish, properties, body);
   }
 

@@ -77,7 +77,7 @@ describe('properties codec', () => {
 
   it('refuses undefined flags, truncations and bytes behind the list', () => {
     const good = encodeProperties({ headers: new Map([['k', stringField('v')]]), timestamp: 1n, appId: 'a' });
-    const bad = [
+    const bad: Buffer[] = [
       Buffer.from('0001', 'hex'),
       Buffer.from('0002', 'hex'),
       Buffer.concat([good, Buffer.from([1])]),

@@ -1,0 +1,264 @@
+import type { BrokerError } from '../../../core/errors.js';
+import type { Delivery, LeaseToken } from '../../../core/queue/types.js';
+import { AMQP_LIMITS } from '../config.js';
+import { foreignParts } from '../mapping/foreign-message.js';
+import type { MessageParts } from '../mapping/message-origin.js';
+import { partsOf } from '../mapping/message-origin.js';
+import type { Queue } from '../topology/types.js';
+import { ReplyError } from '../wire/reply.js';
+import { Confirms } from './confirms.js';
+import type { ConsumerOptions } from './consumer.js';
+import { Consumer, CONSUMER_WINDOW_BYTES } from './consumer.js';
+import type { ChannelHost, SettleHow } from './host.js';
+
+/** A delivery that waits for its acknowledgement: the lease token, and whose prefetch it counts against. */
+interface Unacked extends LeaseToken {
+  /** Undefined for messages taken with basic.get. */
+  readonly consumer: Consumer | undefined;
+}
+
+/** What an AMQP channel holds between two commands. The operations in `operations/` work on it. */
+export class AmqpChannel {
+  readonly number: number;
+  readonly host: ChannelHost;
+  readonly consumers = new Map<string, Consumer>();
+  /** Set by confirm.select. */
+  confirms: Confirms | undefined;
+  /** What an empty queue name stands for: the last queue declared on this channel. */
+  lastQueue = '';
+  /** Prefetch of consumers started from now on; 0 = unlimited. */
+  prefetch = 0;
+  /** Publishes handed to the broker whose outcome is not known. */
+  publishesInFlight = 0;
+  closed = false;
+  /** Whether consumers get messages (channel.flow). */
+  flowing = true;
+  /** Prefetch shared by all consumers (basic.qos with global); 0 = unlimited. */
+  #sharedPrefetch = 0;
+  /** Deliveries that count against the shared prefetch. */
+  #sharedUnacked = 0;
+  #lastDeliveryTag = 0;
+  /** By delivery tag, in its order. */
+  readonly #unacked = new Map<number, Unacked>();
+  #publishWaiters: (() => void)[] = [];
+
+  constructor(number: number, host: ChannelHost) {
+    this.number = number;
+    this.host = host;
+  }
+
+  enableConfirms(): void {
+    const { writer } = this.host;
+    this.confirms ??= new Confirms({
+      ack: (tag, multiple) => writer.ack(this.number, tag, multiple),
+      nack: (tag) => writer.nack(this.number, tag),
+    });
+  }
+
+  /** Resolves when the outcome of every publish so far is known; undefined when there is nothing to wait for. */
+  publishesDone(): Promise<void> | undefined {
+    if (this.publishesInFlight === 0) return undefined;
+    return new Promise((resolve) => this.#publishWaiters.push(resolve));
+  }
+
+  /** `count` publishes have their outcome. */
+  publishesEnded(count: number): void {
+    this.publishesInFlight -= count;
+    if (this.publishesInFlight > 0 || this.#publishWaiters.length === 0) return;
+    for (const resolve of this.#publishWaiters.splice(0)) resolve();
+  }
+
+  // Consuming ------------------------------------------------------------------------------------------------
+
+  /** Starts a consumer. Throws `forbidden` when others consume exclusively, `not-found` when the queue's channel is gone. */
+  addConsumer(options: ConsumerOptions): void {
+    if (this.consumers.size >= AMQP_LIMITS.consumersPerChannel) {
+      throw new ReplyError(
+        506,
+        `limit of ${AMQP_LIMITS.consumersPerChannel} consumers on a channel is reached`,
+      );
+    }
+    const { broker } = this.host;
+    const consumer = new Consumer(options, this, (self, credit) =>
+      broker.consume({
+        channel: options.queue.channel,
+        handOut: options.noAck ? { kind: 'auto' } : { kind: 'lease', leaseMs: 0 },
+        credit,
+        creditBytes: CONSUMER_WINDOW_BYTES,
+        priority: options.priority,
+        exclusive: options.exclusive,
+        onDeliveries: (deliveries) => this.#onDeliveries(self, deliveries),
+        onCancel: (reason) => this.#onConsumerGone(self, reason),
+      }),
+    );
+    this.consumers.set(options.tag, consumer);
+    options.queue.consumers++;
+    try {
+      this.#run(consumer);
+    } catch (caught) {
+      this.consumers.delete(options.tag);
+      options.queue.consumers--;
+      throw caught;
+    }
+  }
+
+  /** Ends a consumer; its unacknowledged deliveries stay with the channel. */
+  removeConsumer(tag: string): Consumer | undefined {
+    const consumer = this.consumers.get(tag);
+    if (consumer === undefined) return undefined;
+    consumer.stop();
+    this.consumers.delete(tag);
+    consumer.options.queue.consumers--;
+    return consumer;
+  }
+
+  /** Changes the prefetch all consumers share; it holds at once. */
+  setSharedPrefetch(count: number): void {
+    this.#sharedPrefetch = count;
+    this.runConsumers();
+  }
+
+  setFlow(active: boolean): void {
+    this.flowing = active;
+    if (active) this.runConsumers();
+    else for (const consumer of this.consumers.values()) consumer.stop();
+  }
+
+  /** Starts or tops up every consumer as far as prefetch allows. */
+  runConsumers(): void {
+    for (const consumer of this.consumers.values()) this.#run(consumer);
+  }
+
+  #run(consumer: Consumer): void {
+    if (!this.flowing || this.closed) return;
+    const { prefetch, noAck } = consumer.options;
+    const own = prefetch - consumer.unacked;
+    consumer.run(noAck ? prefetch : Math.min(own, this.#sharedRoom()));
+  }
+
+  #sharedRoom(): number {
+    return this.#sharedPrefetch === 0 ? Infinity : this.#sharedPrefetch - this.#sharedUnacked;
+  }
+
+  #onDeliveries(consumer: Consumer, deliveries: readonly Delivery[]): void {
+    let bytes = 0;
+    let over = false;
+    for (const delivery of deliveries) {
+      const body = delivery.message.body;
+      bytes += body.length;
+      if (!consumer.options.noAck && (this.#sharedRoom() <= 0 || !this.flowing)) {
+        // Consumers of this channel share a prefetch, and another one has used it up meanwhile.
+        this.host.settle(delivery, 'return-uncounted');
+        over = true;
+        continue;
+      }
+      this.#deliver(consumer, delivery, body);
+    }
+    consumer.took(deliveries.length, bytes);
+    if (consumer.markDue()) this.host.creditDue(consumer);
+    if (over) this.host.flushSettlements();
+    if (this.#sharedRoom() <= 0) this.#parkConsumers();
+    this.host.flushSoon();
+  }
+
+  #deliver(consumer: Consumer, delivery: Delivery, body: Uint8Array): void {
+    const tag = ++this.#lastDeliveryTag;
+    const { noAck, queue } = consumer.options;
+    if (!noAck) {
+      const { channel, sequence, attempt } = delivery;
+      this.#unacked.set(tag, { channel, sequence, attempt, consumer });
+      consumer.unacked++;
+      this.#sharedUnacked++;
+    }
+    const { route, properties } = this.partsOf(delivery, queue);
+    this.host.writer.deliver(this.number, consumer.tagBytes, tag, delivery.redelivered, {
+      route,
+      properties,
+      body,
+    });
+  }
+
+  #parkConsumers(): void {
+    for (const consumer of this.consumers.values()) if (!consumer.options.noAck) consumer.park();
+  }
+
+  #onConsumerGone(consumer: Consumer, reason: BrokerError): void {
+    const { tag, queue } = consumer.options;
+    if (this.consumers.get(tag) !== consumer) return;
+    consumer.stop();
+    this.consumers.delete(tag);
+    queue.consumers--;
+    if (this.closed || reason.kind === 'draining' || !this.host.capabilities.consumerCancelNotify) return;
+    this.host.writer.method(this.number, 'basic.cancel', { consumerTag: tag, nowait: true });
+    this.host.flushSoon();
+  }
+
+  /** Exchange, key and properties a delivery shows. */
+  partsOf(delivery: Delivery, queue: Queue): MessageParts {
+    return partsOf(delivery.message) ?? foreignParts(delivery.message, queue.name, this.host.frameMax);
+  }
+
+  // Acknowledging --------------------------------------------------------------------------------------------
+
+  /** Registers a message taken with basic.get; returns its delivery tag. */
+  addTaken(delivery: Delivery, noAck: boolean): number {
+    const tag = ++this.#lastDeliveryTag;
+    const { channel, sequence, attempt } = delivery;
+    if (!noAck) this.#unacked.set(tag, { channel, sequence, attempt, consumer: undefined });
+    return tag;
+  }
+
+  /**
+   * Settles the delivery with `tag`; with `multiple` all up to it, 0 standing for all there are. 406 when the tag is not
+   * outstanding.
+   */
+  settle(tag: number, multiple: boolean, how: SettleHow): void {
+    if (!multiple) {
+      this.#settleOne(tag, how);
+      return;
+    }
+    if (tag !== 0 && !this.#unacked.has(tag)) throw unknownTag(tag);
+    for (const outstanding of this.#unacked.keys()) {
+      if (tag !== 0 && outstanding > tag) break;
+      this.#settleOne(outstanding, how);
+    }
+  }
+
+  #settleOne(tag: number, how: SettleHow): void {
+    const unacked = this.#unacked.get(tag);
+    if (unacked === undefined) throw unknownTag(tag);
+    this.#unacked.delete(tag);
+    this.host.settle(unacked, how);
+    const { consumer } = unacked;
+    if (consumer === undefined) return;
+    this.#sharedUnacked--;
+    consumer.unacked--;
+    if (consumer.markDue()) this.host.creditDue(consumer);
+  }
+
+  /** Gives everything unacknowledged back to its place in the queues. */
+  requeueAll(): void {
+    this.settle(0, true, 'requeue');
+  }
+
+  /** Credit of `consumer` is due: its own, or everybody's when a prefetch is shared. */
+  giveBack(consumer: Consumer): void {
+    if (this.#sharedPrefetch > 0 && !consumer.options.noAck) this.runConsumers();
+    this.#run(consumer);
+  }
+
+  /** Ends the channel: consumers stop, what was not acknowledged goes back. */
+  end(): readonly Queue[] {
+    this.closed = true;
+    // What was not confirmed by now never will be: the channel is gone.
+    this.confirms = undefined;
+    const queues = [...this.consumers.values()].map((consumer) => consumer.options.queue);
+    for (const tag of [...this.consumers.keys()]) this.removeConsumer(tag);
+    this.requeueAll();
+    return queues;
+  }
+}
+
+function unknownTag(tag: number): ReplyError {
+  return new ReplyError(406, `unknown delivery tag ${tag}`);
+}

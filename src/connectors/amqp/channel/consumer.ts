@@ -1,0 +1,97 @@
+import type { Consumer as BrokerConsumer } from '../../../core/queue/types.js';
+import type { Queue } from '../topology/types.js';
+import { AMQP_LIMITS } from '../config.js';
+
+/** Who decides how much a consumer may get: its channel. */
+export interface ConsumerOwner {
+  /** Gives credit back for what was acknowledged and written out. */
+  giveBack(consumer: Consumer): void;
+}
+
+export interface ConsumerOptions {
+  readonly tag: string;
+  readonly queue: Queue;
+  readonly noAck: boolean;
+  readonly exclusive: boolean;
+  readonly priority: number;
+  /** Unacknowledged deliveries it may hold. */
+  readonly prefetch: number;
+}
+
+/** Starts hand-out from the broker with `credit` messages. */
+export type StartHandOut = (consumer: Consumer, credit: number) => BrokerConsumer;
+
+/**
+ * One consumer of a channel. Its credit at the broker plus its unacknowledged deliveries never exceed its prefetch; what
+ * it has written to the socket comes back as credit of bytes once the socket has room.
+ */
+export class Consumer {
+  readonly options: ConsumerOptions;
+  readonly owner: ConsumerOwner;
+  /** The consumer tag as a short string on the wire. */
+  readonly tagBytes: Buffer;
+  /** Deliveries that wait for an acknowledgement. */
+  unacked = 0;
+  readonly #start: StartHandOut;
+  #handOut: BrokerConsumer | undefined;
+  /** Messages the broker may still hand out. */
+  #credit = 0;
+  /** Bytes handed out since credit was last given. */
+  #bytesTaken = 0;
+  #due = false;
+
+  constructor(options: ConsumerOptions, owner: ConsumerOwner, start: StartHandOut) {
+    this.options = options;
+    this.owner = owner;
+    this.#start = start;
+    const tag = Buffer.from(options.tag, 'utf8');
+    this.tagBytes = Buffer.concat([Buffer.from([tag.length]), tag]);
+  }
+
+  /**
+   * Lets the broker hand out up to `credit` messages from now on, and bytes as before. Starts hand-out when there is none;
+   * throws then what `Broker.consume` throws.
+   */
+  run(credit: number): void {
+    this.#due = false;
+    const bytes = this.#bytesTaken;
+    this.#bytesTaken = 0;
+    if (this.#handOut === undefined) {
+      if (credit <= 0) return;
+      this.#credit = credit;
+      this.#handOut = this.#start(this, credit);
+      return;
+    }
+    const more = Math.max(credit - this.#credit, 0);
+    if (more === 0 && bytes === 0) return;
+    this.#credit += more;
+    this.#handOut.grant(more, bytes);
+  }
+
+  /** Stops hand-out until `run`. An exclusive consumer keeps its place, so that nobody else takes it. */
+  park(): void {
+    if (!this.options.exclusive) this.stop();
+  }
+
+  stop(): void {
+    this.#handOut?.cancel();
+    this.#handOut = undefined;
+    this.#credit = 0;
+  }
+
+  /** The broker handed out `count` messages of `bytes`. */
+  took(count: number, bytes: number): void {
+    this.#credit -= count;
+    this.#bytesTaken += bytes;
+  }
+
+  /** True the first time since `run`: put it on the list of those that get credit at the end of the turn. */
+  markDue(): boolean {
+    if (this.#due) return false;
+    this.#due = true;
+    return true;
+  }
+}
+
+/** Body bytes handed to a consumer before the socket has taken them. */
+export const CONSUMER_WINDOW_BYTES = AMQP_LIMITS.consumerWindowBytes;

@@ -1,0 +1,65 @@
+import type { Method, MethodArgs, MethodName } from '../wire/methods.js';
+import type { AmqpChannel } from './amqp-channel.js';
+import { accessRequest } from './operations/access-request.js';
+import {
+  basicAck,
+  basicNack,
+  basicRecover,
+  basicRecoverAsync,
+  basicReject,
+} from './operations/basic-acknowledge.js';
+import { basicCancel } from './operations/basic-cancel.js';
+import { basicConsume } from './operations/basic-consume.js';
+import { basicGet } from './operations/basic-get.js';
+import { basicQos } from './operations/basic-qos.js';
+import { channelFlow } from './operations/channel-flow.js';
+import { confirmSelect } from './operations/confirm-select.js';
+import { exchangeBind, exchangeUnbind } from './operations/exchange-bind.js';
+import { exchangeDeclare } from './operations/exchange-declare.js';
+import { exchangeDelete } from './operations/exchange-delete.js';
+import { queueBind, queueUnbind } from './operations/queue-bind.js';
+import { queueDeclare } from './operations/queue-declare.js';
+import { queueDelete } from './operations/queue-delete.js';
+import { queuePurge } from './operations/queue-purge.js';
+
+/** How a method on an open channel is carried out. A promise: later commands of the channel wait for it. */
+export interface Operation<N extends MethodName> {
+  readonly run: (channel: AmqpChannel, args: MethodArgs<N>) => void | Promise<void>;
+  /** It looks at queues, so every publish before it on the channel must have its outcome, and every settlement be known. */
+  readonly inOrder: boolean;
+}
+
+type Operations = { readonly [N in MethodName]?: Operation<N> };
+
+const inOrder = true;
+
+/** What clients may call on an open channel, besides publishing and closing. */
+export const OPERATIONS: Operations = {
+  'access.request': { run: accessRequest, inOrder: false },
+  'channel.flow': { run: channelFlow, inOrder: false },
+  'exchange.declare': { run: exchangeDeclare, inOrder },
+  'exchange.delete': { run: exchangeDelete, inOrder },
+  'exchange.bind': { run: exchangeBind, inOrder },
+  'exchange.unbind': { run: exchangeUnbind, inOrder },
+  'queue.declare': { run: queueDeclare, inOrder },
+  'queue.bind': { run: queueBind, inOrder },
+  'queue.unbind': { run: queueUnbind, inOrder },
+  'queue.purge': { run: queuePurge, inOrder },
+  'queue.delete': { run: queueDelete, inOrder },
+  'basic.qos': { run: basicQos, inOrder: false },
+  'basic.consume': { run: basicConsume, inOrder: false },
+  'basic.cancel': { run: basicCancel, inOrder: false },
+  'basic.get': { run: basicGet, inOrder },
+  'basic.ack': { run: basicAck, inOrder: false },
+  'basic.nack': { run: basicNack, inOrder: false },
+  'basic.reject': { run: basicReject, inOrder: false },
+  'basic.recover': { run: basicRecover, inOrder: false },
+  'basic.recover-async': { run: basicRecoverAsync, inOrder: false },
+  'confirm.select': { run: confirmSelect, inOrder: false },
+};
+
+/** The operation of a method, with its arguments still to be given; undefined when a client may not send it. */
+export function operationOf(method: Method): Operation<MethodName> | undefined {
+  // The table pairs every name with an operation on that name's arguments, and `method` does so too.
+  return OPERATIONS[method.name];
+}

@@ -1,0 +1,51 @@
+import type { Broker } from '../../../core/broker-api.js';
+import type { LeaseToken, Settlement } from '../../../core/queue/types.js';
+import type { IdSource } from '../../../base/ids.js';
+import type { AmqpConfig } from '../config.js';
+import type { Topology } from '../topology/topology.js';
+import type { Queue } from '../topology/types.js';
+import type { Vhost } from '../topology/vhost.js';
+import type { FrameWriter } from '../wire/frame-writer.js';
+import type { Consumer } from './consumer.js';
+
+/** What a client said it can do. */
+export interface ClientCapabilities {
+  readonly consumerCancelNotify: boolean;
+  readonly connectionBlocked: boolean;
+  readonly authenticationFailureClose: boolean;
+}
+
+/** What a channel needs of its connection. */
+export interface ChannelHost {
+  readonly broker: Broker;
+  readonly ids: IdSource;
+  readonly config: AmqpConfig;
+  readonly topology: Topology;
+  readonly vhost: Vhost;
+  readonly writer: FrameWriter;
+  readonly connectionId: number;
+  readonly frameMax: number;
+  readonly user: string;
+  readonly capabilities: ClientCapabilities;
+  /** Queues that go with this connection. */
+  readonly exclusiveQueues: Set<Queue>;
+  /** Whether the socket takes more: false = ask for no new deliveries. */
+  readonly writable: boolean;
+  /** Writes out what the writer holds at the end of this turn. */
+  flushSoon(): void;
+  /** Settles a delivery, with others of this turn in one call. */
+  settle(token: LeaseToken, how: SettleHow): void;
+  /** Hands `settle`d deliveries to the broker now. */
+  flushSettlements(): void;
+  /** Has the consumer's channel give credit back at the end of this turn, or when the socket has room. */
+  creditDue(consumer: Consumer): void;
+}
+
+export type SettleHow = 'ack' | 'requeue' | 'return-uncounted' | 'reject';
+
+export const SETTLEMENTS: Readonly<Record<SettleHow, Settlement>> = {
+  ack: { kind: 'ack' },
+  requeue: { kind: 'nack', to: 'origin' },
+  'return-uncounted': { kind: 'nack', to: 'origin', uncounted: true },
+  reject: { kind: 'reject' },
+};

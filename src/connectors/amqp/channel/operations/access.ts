@@ -1,0 +1,51 @@
+import type { Exchange, Queue } from '../../topology/types.js';
+import { ReplyError } from '../../wire/reply.js';
+import type { AmqpChannel } from '../amqp-channel.js';
+
+/** The name an operation means: `""` is the last queue declared on this channel, 404 when there is none. */
+export function queueName(channel: AmqpChannel, name: string): string {
+  if (name !== '') return name;
+  if (channel.lastQueue === '') throw new ReplyError(404, 'no previously declared queue');
+  return channel.lastQueue;
+}
+
+/** A queue this connection may use. 404 when there is none of that name, 405 when it is another connection's. */
+export function usableQueue(channel: AmqpChannel, name: string): Queue {
+  const wanted = queueName(channel, name);
+  const { vhost } = channel.host;
+  const queue = vhost.queues.get(wanted);
+  if (queue === undefined) throw new ReplyError(404, `no queue '${wanted}' in vhost '${vhost.name}'`);
+  refuseLocked(channel, queue);
+  return queue;
+}
+
+/** 405 when the queue belongs to another connection. */
+export function refuseLocked(channel: AmqpChannel, queue: Queue): void {
+  if (queue.owner !== undefined && queue.owner !== channel.host.connectionId)
+    throw locked(channel, queue.name);
+}
+
+export function locked(channel: AmqpChannel, queue: string): ReplyError {
+  return new ReplyError(
+    405,
+    `cannot obtain exclusive access to locked queue '${queue}' in vhost '${channel.host.vhost.name}'. It could be originally declared on another connection or the exclusive property value does not match that of the original declaration.`,
+  );
+}
+
+/** An exchange by name: 404 when there is none. Not for the default exchange. */
+export function existingExchange(channel: AmqpChannel, name: string): Exchange {
+  const { vhost } = channel.host;
+  const exchange = vhost.exchanges.get(name);
+  if (exchange === undefined) throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
+  return exchange;
+}
+
+/** 403 for what is never possible on the default exchange. */
+export function refuseDefaultExchange(name: string): void {
+  if (name === '') throw new ReplyError(403, 'operation not permitted on the default exchange');
+}
+
+/** RabbitMQ takes carriage returns and line feeds out of names. */
+export function cleanName(name: string): string {
+  return /[\r\n]/.test(name) ? name.replaceAll(/[\r\n]/g, '') : name;
+}

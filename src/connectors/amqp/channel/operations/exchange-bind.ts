@@ -1,0 +1,40 @@
+import { matchMode } from '../../topology/headers-match.js';
+import type { MethodArgs } from '../../wire/methods.js';
+import type { AmqpChannel } from '../amqp-channel.js';
+import { existingExchange, refuseDefaultExchange } from './access.js';
+
+/** exchange.bind: messages of the source also go through the destination. Idempotent. */
+export async function exchangeBind(channel: AmqpChannel, args: MethodArgs<'exchange.bind'>): Promise<void> {
+  const { host } = channel;
+  refuseDefaultExchange(args.source);
+  refuseDefaultExchange(args.destination);
+  const source = existingExchange(channel, args.source);
+  const destination = existingExchange(channel, args.destination);
+  if (source.type === 'headers') matchMode(args.arguments);
+  await host.topology.bind(host.vhost, {
+    source: source.name,
+    destination: { kind: 'exchange', name: destination.name },
+    routingKey: args.routingKey,
+    arguments: args.arguments,
+    durable: source.durable && destination.durable,
+  });
+  if (!args.nowait) host.writer.method(channel.number, 'exchange.bind-ok', {});
+}
+
+/** exchange.unbind: removes exactly that binding; a missing one is fine. */
+export async function exchangeUnbind(
+  channel: AmqpChannel,
+  args: MethodArgs<'exchange.unbind'>,
+): Promise<void> {
+  const { host } = channel;
+  refuseDefaultExchange(args.source);
+  refuseDefaultExchange(args.destination);
+  await host.topology.unbind(host.vhost, {
+    source: args.source,
+    destination: { kind: 'exchange', name: args.destination },
+    routingKey: args.routingKey,
+    arguments: args.arguments,
+    durable: true,
+  });
+  if (!args.nowait) host.writer.method(channel.number, 'exchange.unbind-ok', {});
+}

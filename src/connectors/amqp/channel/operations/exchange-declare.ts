@@ -1,0 +1,52 @@
+import { Equivalence } from '../../mapping/equivalence.js';
+import type { Exchange, ExchangeType } from '../../topology/types.js';
+import { EXCHANGE_TYPES } from '../../topology/types.js';
+import type { MethodArgs } from '../../wire/methods.js';
+import { ReplyError } from '../../wire/reply.js';
+import type { AmqpChannel } from '../amqp-channel.js';
+import { cleanName, existingExchange, refuseDefaultExchange } from './access.js';
+
+/** exchange.declare: makes an exchange, or checks that the one that is there is the same; `passive` only looks. */
+export async function exchangeDeclare(
+  channel: AmqpChannel,
+  args: MethodArgs<'exchange.declare'>,
+): Promise<void> {
+  const { host } = channel;
+  const name = cleanName(args.exchange);
+  refuseDefaultExchange(name);
+  if (args.passive) {
+    existingExchange(channel, name);
+  } else {
+    const wanted: Exchange = {
+      name,
+      type: exchangeType(args.type),
+      durable: args.durable,
+      autoDelete: args.autoDelete,
+      internal: args.internal,
+      arguments: args.arguments,
+    };
+    if (!host.vhost.exchanges.has(name)) {
+      if (name.startsWith('amq.')) {
+        throw new ReplyError(403, `exchange name '${name}' contains reserved prefix 'amq.*'`);
+      }
+      await host.topology.createExchange(host.vhost, wanted);
+    }
+    checkEquivalent(existingExchange(channel, name), wanted, host.vhost.name);
+  }
+  if (!args.nowait) host.writer.method(channel.number, 'exchange.declare-ok', {});
+}
+
+function exchangeType(text: string): ExchangeType {
+  const type = EXCHANGE_TYPES.find((known) => known === text);
+  if (type !== undefined) return type;
+  throw new ReplyError(503, text === '' ? "invalid exchange type ''" : `unknown exchange type '${text}'`);
+}
+
+function checkEquivalent(current: Exchange, wanted: Exchange, vhost: string): void {
+  const same = new Equivalence(`exchange '${current.name}' in vhost '${vhost}'`);
+  same.same('type', wanted.type, current.type);
+  same.same('durable', wanted.durable, current.durable);
+  same.same('auto_delete', wanted.autoDelete, current.autoDelete);
+  same.same('internal', wanted.internal, current.internal);
+  same.sameArguments(['alternate-exchange'], wanted.arguments, current.arguments);
+}

@@ -1,0 +1,71 @@
+import { COMPARED_QUEUE_ARGUMENTS, queueSettings } from '../../mapping/queue-arguments.js';
+import { Equivalence } from '../../mapping/equivalence.js';
+import type { Queue, QueueDefinition } from '../../topology/types.js';
+import type { MethodArgs } from '../../wire/methods.js';
+import { ReplyError } from '../../wire/reply.js';
+import type { AmqpChannel } from '../amqp-channel.js';
+import { cleanName, locked, usableQueue } from './access.js';
+
+type Args = MethodArgs<'queue.declare'>;
+
+/** queue.declare: makes a queue, or checks that the one that is there is the same; `passive` only looks. */
+export async function queueDeclare(channel: AmqpChannel, args: Args): Promise<void> {
+  const queue = args.passive ? usableQueue(channel, cleanName(args.queue)) : await declare(channel, args);
+  channel.lastQueue = queue.name;
+  if (args.nowait) return;
+  channel.host.writer.method(channel.number, 'queue.declare-ok', {
+    queue: queue.name,
+    messageCount: channel.host.broker.queueStats(queue.channel)?.ready ?? 0,
+    consumerCount: queue.consumers,
+  });
+}
+
+async function declare(channel: AmqpChannel, args: Args): Promise<Queue> {
+  const { host } = channel;
+  const { vhost, topology } = host;
+  const name = args.queue === '' ? serverNamed(channel) : cleanName(args.queue);
+  const context = { vhost: vhost.name, queue: name };
+  const known = vhost.queues.get(name);
+  if (known !== undefined) {
+    checkEquivalent(channel, known, args);
+    return known;
+  }
+  if (name.startsWith('amq.') && args.queue !== '') {
+    throw new ReplyError(403, `queue name '${name}' contains reserved prefix 'amq.*'`);
+  }
+  const definition: QueueDefinition = {
+    name,
+    channel: topology.channelOf(vhost, name),
+    durable: args.durable,
+    owner: args.exclusive ? host.connectionId : undefined,
+    autoDelete: args.autoDelete,
+    arguments: args.arguments,
+  };
+  const settings = {
+    ...queueSettings(args.arguments, context),
+    durable: args.durable && !args.exclusive,
+  };
+  const queue = await topology.createQueue(vhost, definition, settings);
+  if (queue.owner === host.connectionId) host.exclusiveQueues.add(queue);
+  // Another connection may have been first.
+  checkEquivalent(channel, queue, args);
+  return queue;
+}
+
+function serverNamed(channel: AmqpChannel): string {
+  return `amq.gen-${Buffer.from(channel.host.ids.bytes(16)).toString('base64url')}`;
+}
+
+/** Order of the checks as RabbitMQ's: owner, durable, auto-delete, arguments. */
+function checkEquivalent(channel: AmqpChannel, queue: Queue, args: Args): void {
+  const owner = args.exclusive ? channel.host.connectionId : undefined;
+  if (queue.owner !== owner) throw locked(channel, queue.name);
+  if (queue.name.startsWith('amq.') && args.queue !== '') {
+    throw new ReplyError(403, `queue name '${queue.name}' contains reserved prefix 'amq.*'`);
+  }
+  const same = new Equivalence(`queue '${queue.name}' in vhost '${channel.host.vhost.name}'`);
+  // An exclusive queue lives as long as its connection, whatever it was declared as.
+  if (queue.owner === undefined) same.same('durable', args.durable, queue.durable);
+  same.same('auto_delete', args.autoDelete, queue.autoDelete);
+  same.sameArguments(COMPARED_QUEUE_ARGUMENTS, args.arguments, queue.arguments);
+}

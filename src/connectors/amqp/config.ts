@@ -1,0 +1,88 @@
+import { z } from 'zod';
+
+/** Settings of the AMQP 0-9-1 connector: `CONNECTORS_AMQP_…`. */
+export const amqpConfigSchema = z.object({
+  enable: z.boolean().default(false).describe('Serve AMQP 0-9-1.'),
+  port: z.number().int().min(0).max(65_535).default(5672).describe('Port; 0 takes a free one.'),
+  maxFrameSize: z
+    .number()
+    .int()
+    .min(8192)
+    .max(1_048_576)
+    .default(131_072)
+    .describe('Largest frame, in bytes, offered to clients.'),
+  channelMax: z.number().int().min(1).max(65_535).default(2047).describe('Open channels of one connection.'),
+  maxConnections: z.number().int().min(0).default(1000).describe('Open connections; 0 = no bound.'),
+  heartbeatSeconds: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(60)
+    .describe('Heartbeat offered to clients; what they answer is used.'),
+  maxMessageSize: z
+    .number()
+    .int()
+    .min(1)
+    .max(536_870_912)
+    .default(104_857_600)
+    .describe('Largest message body, in bytes.'),
+  defaultVhost: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .default('default')
+    .describe('Segment of the channel name that stands for the virtual host "/".'),
+  maxUnacked: z
+    .number()
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .default(100_000)
+    .describe('Unacknowledged messages of one consumer that set no prefetch.'),
+  strictNames: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Refuse queue names with ; : * > or white space. False: percent-encode them in the channel name.',
+    ),
+  maxPendingBytes: z
+    .number()
+    .int()
+    .min(65_536)
+    .default(16_777_216)
+    .describe('Published bytes of one connection that wait for the store before it is read no further.'),
+  serverVersion: z
+    .string()
+    .regex(/^\d+\.\d+\.\d+$/)
+    .default('3.13.7')
+    .describe('RabbitMQ version in the greeting; clients choose features by it.'),
+});
+
+export type AmqpConfig = z.infer<typeof amqpConfigSchema>;
+
+/** Bounds that are no settings. */
+export const AMQP_LIMITS = {
+  /** Time for a client to get from the TCP connection to connection.open. */
+  handshakeTimeoutMs: 10_000,
+  /** Time a client has to answer connection.close before its socket is cut. */
+  closeTimeoutMs: 3_000,
+  /** How long a refused login without `authentication_failure_close` is kept waiting. */
+  loginPenaltyMs: 3_000,
+  /** Bytes in a socket's own buffer above which no new deliveries are asked for. */
+  socketBufferBytes: 1024 * 1024,
+  /** Delivered bytes of one consumer that may wait to be written out. */
+  consumerWindowBytes: 1024 * 1024,
+  /** Commands of one connection that wait behind a slow one, in bytes, before it is read no further. */
+  waitingCommandBytes: 1024 * 1024,
+  /** Virtual hosts: they come into being when a client connects to them. */
+  vhosts: 10_000,
+  /** Consumers on one channel. */
+  consumersPerChannel: 10_000,
+  /** Publishes of one read are handed over in batches of at most this many messages and body bytes. */
+  batchMessages: 5_000,
+  batchBytes: 8 * 1024 * 1024,
+  /** How often a publish that was refused for lack of space is tried again. */
+  blockedRetryMs: 100,
+  /** Time between two looks at what a connection with heartbeats has sent and received, at least. */
+  heartbeatTickMsMin: 500,
+} as const;

@@ -1,0 +1,81 @@
+import type { FieldTable, FieldValue } from '../wire/field-table.js';
+import { ReplyError } from '../wire/reply.js';
+
+const MODES = ['all', 'any', 'all-with-x', 'any-with-x'] as const;
+type MatchMode = (typeof MODES)[number];
+
+/** The `x-match` of a binding; 406 with RabbitMQ's text when it is none of the four. */
+export function matchMode(bindingArguments: FieldTable): MatchMode {
+  const field = bindingArguments.get('x-match');
+  if (field === undefined) return 'all';
+  const text = field.tag === 'S' ? Buffer.from(field.value).toString('utf8') : field.tag;
+  const mode = MODES.find((known) => known === text);
+  if (mode !== undefined) return mode;
+  throw new ReplyError(
+    406,
+    `Invalid x-match field value <<"${text}">>; expected all, any, all-with-x, or any-with-x`,
+  );
+}
+
+/**
+ * Whether a binding of a headers exchange matches. Plain `all` and `any` do not look at keys that begin with `x-`; a void
+ * value asks for the key alone. No keys to look at: `all` matches everything, `any` nothing.
+ */
+export function headersMatch(bindingArguments: FieldTable, headers: FieldTable): boolean {
+  const mode = matchMode(bindingArguments);
+  const withX = mode.endsWith('-with-x');
+  const any = mode.startsWith('any');
+  for (const [key, wanted] of bindingArguments) {
+    if (key === 'x-match' || (!withX && key.startsWith('x-'))) continue;
+    const found = headers.get(key);
+    const same = found !== undefined && (wanted.tag === 'V' || sameValue(wanted, found));
+    if (same === any) return any;
+  }
+  return !any;
+}
+
+/** Equal by value: widths of integers do not count, and an integer equals the same floating-point number. */
+export function sameValue(a: FieldValue, b: FieldValue): boolean {
+  const x = numeric(a);
+  const y = numeric(b);
+  // Only `==` compares a bigint with a number by value.
+  // eslint-disable-next-line eqeqeq -- see above
+  if (x !== undefined || y !== undefined) return x !== undefined && y !== undefined && x == y;
+  if (a.tag !== b.tag) return false;
+  switch (a.tag) {
+    case 'S':
+    case 'x':
+      return b.value instanceof Uint8Array && Buffer.compare(a.value, b.value) === 0;
+    case 'A':
+      return (
+        b.tag === 'A' &&
+        a.value.length === b.value.length &&
+        a.value.every((item, i) => {
+          const other = b.value[i];
+          return other !== undefined && sameValue(item, other);
+        })
+      );
+    case 'F':
+      return b.tag === 'F' && sameTable(a.value, b.value);
+    case 'D':
+      return b.tag === 'D' && a.value.scale === b.value.scale && a.value.unscaled === b.value.unscaled;
+    default:
+      return a.value === b.value;
+  }
+}
+
+/** Equal keys with equal values, in any order. */
+export function sameTable(a: FieldTable, b: FieldTable): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, field] of a) {
+    const other = b.get(key);
+    if (other === undefined || !sameValue(field, other)) return false;
+  }
+  return true;
+}
+
+function numeric(field: FieldValue): number | bigint | undefined {
+  if (field.tag === 'T') return undefined;
+  if (typeof field.value === 'number' || typeof field.value === 'bigint') return field.value;
+  return undefined;
+}

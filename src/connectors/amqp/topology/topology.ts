@@ -1,0 +1,273 @@
+import type { Broker } from '../../../core/broker-api.js';
+import type { Change, RegistryEntry } from '../../../core/registry/types.js';
+import type { QueueSettings } from '../../../core/queue/types.js';
+import type { QueueChannelMapping } from '../mapping/queue-channel.js';
+import { AMQP_LIMITS } from '../config.js';
+import { ReplyError } from '../wire/reply.js';
+import { NameLocks } from './name-locks.js';
+import type { BindingRecord, ExchangeRecord, QueueRecord } from './records.js';
+import {
+  BINDING_KIND,
+  bindingKey,
+  bindingOfRecord,
+  bindingRecord,
+  EXCHANGE_KIND,
+  exchangeOfRecord,
+  exchangeRecord,
+  QUEUE_KIND,
+  queueOfRecord,
+  queueRecord,
+  resourceKey,
+} from './records.js';
+import type { Binding, Exchange, Queue, QueueDefinition } from './types.js';
+import { Vhost } from './vhost.js';
+
+/**
+ * Exchanges, queues and bindings of all virtual hosts. Durable ones are registry entries, written in the same change as
+ * the channel they belong to, and followed by watching the registry; others live in this process only.
+ */
+export class Topology {
+  readonly #broker: Broker;
+  readonly #mapping: QueueChannelMapping;
+  readonly #vhosts = new Map<string, Vhost>();
+  /** What a registry key stood for, to know what went when it is removed. */
+  readonly #known = new Map<string, () => void>();
+  readonly #locks = new NameLocks();
+  readonly #unwatch: (() => void)[] = [];
+
+  constructor(broker: Broker, mapping: QueueChannelMapping) {
+    this.#broker = broker;
+    this.#mapping = mapping;
+  }
+
+  /** Reads the registry and follows it from then on. */
+  start(): void {
+    const { registry } = this.#broker;
+    this.#unwatch.push(
+      registry.watch(EXCHANGE_KIND, (key, entry) =>
+        this.#onExchange(key, entry as RegistryEntry<ExchangeRecord>),
+      ),
+      registry.watch(QUEUE_KIND, (key, entry) => this.#onQueue(key, entry as RegistryEntry<QueueRecord>)),
+      registry.watch(BINDING_KIND, (key, entry) =>
+        this.#onBinding(key, entry as RegistryEntry<BindingRecord>),
+      ),
+    );
+    for (const entry of registry.list<ExchangeRecord>(EXCHANGE_KIND)) this.#onExchange(entry.key, entry);
+    for (const entry of registry.list<QueueRecord>(QUEUE_KIND)) this.#onQueue(entry.key, entry);
+    for (const entry of registry.list<BindingRecord>(BINDING_KIND)) this.#onBinding(entry.key, entry);
+  }
+
+  stop(): void {
+    for (const unwatch of this.#unwatch.splice(0)) unwatch();
+  }
+
+  /** The virtual host a client connects to, made at the first look. 402 or 530 (connection) when it is refused. */
+  openVhost(name: string): Vhost {
+    this.#mapping.vhostSegment(name);
+    if (!this.#vhosts.has(name) && this.#vhosts.size >= AMQP_LIMITS.vhosts) {
+      throw new ReplyError(
+        530,
+        `vhost ${name} not found: limit of ${AMQP_LIMITS.vhosts} virtual hosts is reached`,
+      );
+    }
+    return this.#vhost(name);
+  }
+
+  #vhost(name: string): Vhost {
+    let vhost = this.#vhosts.get(name);
+    if (vhost === undefined) this.#vhosts.set(name, (vhost = new Vhost(name)));
+    return vhost;
+  }
+
+  /** The channel of a queue; 406 when the name cannot be mapped. */
+  channelOf(vhost: Vhost, queue: string): QueueDefinition['channel'] {
+    return this.#mapping.channelOf(this.#mapping.vhostSegment(vhost.name), queue);
+  }
+
+  /**
+   * Makes a queue and its channel, unless it is there by now; gives the queue that is there afterwards. Messages and
+   * settings of an existing channel (an alias, or made by another protocol) are left alone.
+   */
+  async createQueue(
+    vhost: Vhost,
+    definition: QueueDefinition,
+    settings: Partial<QueueSettings>,
+  ): Promise<Queue> {
+    return this.#locks.run([queueLock(vhost, definition.name)], async () => {
+      const known = vhost.queues.get(definition.name);
+      if (known !== undefined) return known;
+      const { channel } = definition;
+      const changes: Change[] = [{ do: 'create-queue', channel, settings, ifMissing: true }];
+      if (isDurable(definition)) {
+        const key = resourceKey(vhost.name, definition.name);
+        changes.push({ do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) });
+      }
+      await this.#broker.change(changes);
+      return vhost.putQueue(definition);
+    });
+  }
+
+  /** Deletes a queue with its messages and bindings, and auto-delete exchanges that lose their last binding. */
+  async deleteQueue(vhost: Vhost, queue: Queue): Promise<void> {
+    const destination = { kind: 'queue', name: queue.name } as const;
+    const locks = [queueLock(vhost, queue.name)];
+    for (const binding of vhost.bindingsTo(destination)) locks.push(exchangeLock(vhost, binding.source));
+    await this.#locks.run([...new Set(locks)], async () => {
+      if (!queue.alive) return;
+      const changes: Change[] = [];
+      // An alias was made by the operator and its channel is somebody else's: only our name for it goes.
+      if (this.#broker.resolve(queue.channel) === queue.channel) {
+        changes.push({ do: 'delete-queue', channel: queue.channel });
+      }
+      if (isDurable(queue)) {
+        changes.push({ do: 'remove', kind: QUEUE_KIND, key: resourceKey(vhost.name, queue.name) });
+      }
+      const gone = removalOf(vhost, vhost.bindingsTo(destination));
+      await this.#broker.change([...changes, ...gone.changes]);
+      gone.apply();
+      vhost.removeQueue(queue.name);
+    });
+  }
+
+  async createExchange(vhost: Vhost, exchange: Exchange): Promise<void> {
+    await this.#locks.run([exchangeLock(vhost, exchange.name)], async () => {
+      if (vhost.exchanges.has(exchange.name)) return;
+      if (exchange.durable) {
+        const key = resourceKey(vhost.name, exchange.name);
+        const value = exchangeRecord(vhost.name, exchange);
+        await this.#broker.change([{ do: 'put', kind: EXCHANGE_KIND, key, value }]);
+      }
+      vhost.putExchange(exchange);
+    });
+  }
+
+  /** Deletes an exchange with all bindings from and to it. */
+  async deleteExchange(vhost: Vhost, exchange: Exchange): Promise<void> {
+    const { name } = exchange;
+    await this.#locks.run([exchangeLock(vhost, name)], async () => {
+      if (vhost.exchanges.get(name) !== exchange) return;
+      const bindings = [...vhost.bindingsFrom(name), ...vhost.bindingsTo({ kind: 'exchange', name })];
+      const gone = removalOf(vhost, [...new Set(bindings)], name);
+      const changes: Change[] = [...gone.changes];
+      if (exchange.durable) {
+        changes.push({ do: 'remove', kind: EXCHANGE_KIND, key: resourceKey(vhost.name, name) });
+      }
+      if (changes.length > 0) await this.#broker.change(changes);
+      gone.apply();
+      vhost.removeExchange(name);
+    });
+  }
+
+  async bind(vhost: Vhost, binding: Binding): Promise<void> {
+    await this.#locks.run(locksOf(vhost, binding), async () => {
+      if (vhost.findBinding(binding) !== undefined) return;
+      if (binding.durable) {
+        const key = bindingKey(vhost.name, binding);
+        const value = bindingRecord(vhost.name, binding);
+        await this.#broker.change([{ do: 'put', kind: BINDING_KIND, key, value }]);
+      }
+      vhost.putBinding(binding);
+    });
+  }
+
+  /** Removes a binding if it is there, and its source when that was its last one and it is auto-delete. */
+  async unbind(vhost: Vhost, wanted: Binding): Promise<void> {
+    await this.#locks.run(locksOf(vhost, wanted), async () => {
+      const binding = vhost.findBinding(wanted);
+      if (binding === undefined) return;
+      const gone = removalOf(vhost, [binding]);
+      if (gone.changes.length > 0) await this.#broker.change(gone.changes);
+      gone.apply();
+    });
+  }
+
+  #onExchange(key: string, entry: RegistryEntry<ExchangeRecord> | undefined): void {
+    const id = `${EXCHANGE_KIND} ${key}`;
+    if (entry === undefined) {
+      this.#forget(id);
+      return;
+    }
+    const vhost = this.#vhost(entry.value.vhost);
+    const exchange = exchangeOfRecord(entry.value);
+    vhost.putExchange(exchange);
+    this.#known.set(id, () => vhost.removeExchange(exchange.name));
+  }
+
+  #onQueue(key: string, entry: RegistryEntry<QueueRecord> | undefined): void {
+    const id = `${QUEUE_KIND} ${key}`;
+    if (entry === undefined) {
+      this.#forget(id);
+      return;
+    }
+    const vhost = this.#vhost(entry.value.vhost);
+    const queue = vhost.putQueue(queueOfRecord(entry.value));
+    this.#known.set(id, () => vhost.removeQueue(queue.name));
+  }
+
+  #onBinding(key: string, entry: RegistryEntry<BindingRecord> | undefined): void {
+    const id = `${BINDING_KIND} ${key}`;
+    if (entry === undefined) {
+      this.#forget(id);
+      return;
+    }
+    const vhost = this.#vhost(entry.value.vhost);
+    const binding = bindingOfRecord(entry.value);
+    vhost.putBinding(binding);
+    this.#known.set(id, () => vhost.removeBinding(binding));
+  }
+
+  #forget(id: string): void {
+    this.#known.get(id)?.();
+    this.#known.delete(id);
+  }
+}
+
+interface Removal {
+  readonly changes: readonly Change[];
+  /** Takes what was removed out of the virtual host. */
+  readonly apply: () => void;
+}
+
+/** What goes with `bindings`: themselves, and auto-delete exchanges (but `kept`) that have no other binding as source. */
+function removalOf(vhost: Vhost, bindings: readonly Binding[], kept?: string): Removal {
+  const changes: Change[] = [];
+  const exchanges: Exchange[] = [];
+  for (const binding of bindings) {
+    if (binding.durable) {
+      changes.push({ do: 'remove', kind: BINDING_KIND, key: bindingKey(vhost.name, binding) });
+    }
+  }
+  for (const source of new Set(bindings.map((binding) => binding.source))) {
+    const exchange = vhost.exchanges.get(source);
+    if (exchange === undefined || !exchange.autoDelete || source === kept) continue;
+    if (vhost.bindingsFrom(source).some((binding) => !bindings.includes(binding))) continue;
+    exchanges.push(exchange);
+    if (exchange.durable) {
+      changes.push({ do: 'remove', kind: EXCHANGE_KIND, key: resourceKey(vhost.name, source) });
+    }
+  }
+  const apply = (): void => {
+    for (const binding of bindings) vhost.removeBinding(binding);
+    for (const exchange of exchanges) vhost.removeExchange(exchange.name);
+  };
+  return { changes, apply };
+}
+
+/** Whether a queue outlives a restart: then it is in the registry. */
+export function isDurable(queue: QueueDefinition): boolean {
+  return queue.durable && queue.owner === undefined;
+}
+
+function queueLock(vhost: Vhost, name: string): string {
+  return `q ${vhost.name} ${name}`;
+}
+
+function exchangeLock(vhost: Vhost, name: string): string {
+  return `e ${vhost.name} ${name}`;
+}
+
+function locksOf(vhost: Vhost, binding: Binding): readonly string[] {
+  const { kind, name } = binding.destination;
+  const destination = kind === 'queue' ? queueLock(vhost, name) : exchangeLock(vhost, name);
+  return [...new Set([exchangeLock(vhost, binding.source), destination])];
+}
