@@ -69,14 +69,14 @@ class GcpConnector implements Connector {
   async drain(graceMs: number): Promise<void> {
     const drained = this.#listener.drain(graceMs);
     // Open streams would last for the whole grace. Their clients look for another server at once.
-    this.#services.subscriptions.endStreams();
+    this.#services.subscriptions.endWaits();
     await drained;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#sweep?.cancel();
-    this.#services.subscriptions.endStreams();
+    this.#services.subscriptions.endWaits();
     this.#services.catalog.close();
     await this.#listener.stop();
   }

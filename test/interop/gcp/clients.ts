@@ -1,5 +1,5 @@
 import { credentials } from '@grpc/grpc-js';
-import { PubSub, v1, type ClientConfig, type Message, type Subscription } from '@google-cloud/pubsub';
+import { PubSub, v1, type Message, type Subscription } from '@google-cloud/pubsub';
 
 /** Google's clients against a plain-text endpoint, as PUBSUB_EMULATOR_HOST sets them up. */
 export const PROJECT = 'test-project';

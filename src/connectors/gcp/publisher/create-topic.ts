@@ -23,13 +23,13 @@ export function createTopic(services: GcpServices): Operation<Topic, Topic> {
     const topic: Topic = { ...request, state: Topic_State.ACTIVE };
     const retention = Number(request.messageRetentionDuration?.seconds ?? 0n);
     await broker.change([
-      { do: 'put', kind: TOPIC_KIND, key: id, value: topicRecord(topic, clock.now()), expected: 0 },
       {
         do: 'create-log',
         channel: topicChannel(id),
         settings: { retentionMs: Math.max(retention, LOG_RETENTION_SECONDS) * 1000 },
         ifMissing: true,
       },
+      { do: 'put', kind: TOPIC_KIND, key: id, value: topicRecord(topic, clock.now()), expected: 0 },
     ]);
     return topic;
   };

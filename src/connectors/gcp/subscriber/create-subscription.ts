@@ -43,13 +43,13 @@ export function createSubscription(services: GcpServices): Operation<Subscriptio
     const subscription = withDefaults({ ...request, name }, config.defaultAckDeadlineSeconds);
     const value = subscriptionRecord(subscription, topic.id, clock.now());
     await broker.change([
-      { do: 'put', kind: SUBSCRIPTION_KIND, key: id, value, expected: 0 },
       {
         do: 'create-queue',
         channel: subscriptionChannel(id),
         settings: queueSettings(subscription),
         ifMissing: true,
       },
+      { do: 'put', kind: SUBSCRIPTION_KIND, key: id, value, expected: 0 },
     ]);
     return subscription;
   };

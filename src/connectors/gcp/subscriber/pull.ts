@@ -1,4 +1,5 @@
 import { BrokerError } from '../../../core/errors.js';
+import type { Delivery } from '../../../core/queue/types.js';
 import { GCP_LIMITS } from '../config.js';
 import { badArgument } from '../errors.js';
 import type { GcpServices } from '../services.js';
@@ -14,28 +15,16 @@ const NO_TRAILER = new Uint8Array(0);
  * no message is leased to nobody.
  */
 export function pull(services: GcpServices): Operation<PullRequestView, Buffer> {
-  const { subscriptions, config, counters } = services;
-  let waiting = 0;
+  const { subscriptions, counters } = services;
   return async (request, call) => {
     const live = subscriptions.require(request.subscription);
     if (request.maxMessages < 1) throw badArgument('max_messages');
-    if (waiting >= config.maxConcurrentPolls) {
-      throw new BrokerError(
-        'limit',
-        `Too many Pull calls wait at once: at most ${config.maxConcurrentPolls}.`,
-      );
-    }
-    waiting++;
-    try {
-      const deliveries = await receive(services, live, request, call);
-      if (deliveries.length === 0) return Buffer.alloc(0);
-      live.leasesChanged();
-      counters.delivered += deliveries.length;
-      // More than fits a response was not asked for, so there is one only.
-      return Buffer.concat(encodeDeliveries(live, deliveries, NO_TRAILER));
-    } finally {
-      waiting--;
-    }
+    const deliveries = await receive(services, live, request, call);
+    if (deliveries.length === 0) return Buffer.alloc(0);
+    live.leasesChanged();
+    counters.delivered += deliveries.length;
+    // Should they take several responses, these joined are one: protobuf appends the lists.
+    return Buffer.concat(encodeDeliveries(live, deliveries, NO_TRAILER));
   };
 }
 
@@ -44,18 +33,31 @@ async function receive(
   live: LiveSubscription,
   request: PullRequestView,
   call: CallEvents,
-): ReturnType<GcpServices['broker']['receive']> {
+): Promise<readonly Delivery[]> {
+  const { broker, config, subscriptions } = services;
   const max = Math.min(request.maxMessages, GCP_LIMITS.pullMessagesMax, live.headroom());
   if (max === 0) return [];
-  const gaveUp = new AbortController();
-  call.on('cancelled', () => gaveUp.abort());
-  return services.broker.receive({
-    channel: live.name,
-    max,
-    maxBytes: GCP_LIMITS.responseBytes,
-    waitMs: request.returnImmediately ? 0 : GCP_LIMITS.pullWaitMs,
-    handOut: { kind: 'lease', leaseMs: live.info.resource.ackDeadlineSeconds * 1000 },
-    perSubChannelMax: 1,
-    signal: gaveUp.signal,
-  });
+  const { waitingPulls } = subscriptions;
+  if (waitingPulls.size >= config.maxConcurrentPolls) {
+    throw new BrokerError(
+      'limit',
+      `Too many Pull calls at once: at most ${config.maxConcurrentPolls} may wait.`,
+    );
+  }
+  const giveUp = new AbortController();
+  call.on('cancelled', () => giveUp.abort());
+  waitingPulls.add(giveUp);
+  try {
+    return await broker.receive({
+      channel: live.name,
+      max,
+      maxBytes: GCP_LIMITS.responseBytes,
+      waitMs: request.returnImmediately ? 0 : GCP_LIMITS.pullWaitMs,
+      handOut: { kind: 'lease', leaseMs: live.info.resource.ackDeadlineSeconds * 1000 },
+      perSubChannelMax: 1,
+      signal: giveUp.signal,
+    });
+  } finally {
+    waitingPulls.delete(giveUp);
+  }
 }

@@ -81,6 +81,8 @@ export class LiveSubscription {
 
 /** All subscriptions in use. */
 export class Subscriptions {
+  /** Pull calls that wait for a message. */
+  readonly waitingPulls = new Set<AbortController>();
   readonly #live = new Map<string, LiveSubscription>();
   readonly #broker: Broker;
   readonly #clock: Clock;
@@ -129,8 +131,9 @@ export class Subscriptions {
     }
   }
 
-  /** Ends every stream, as a server does that goes away. */
-  endStreams(): void {
+  /** Ends every stream and every wait, as a server does that goes away. */
+  endWaits(): void {
+    for (const pull of this.waitingPulls) pull.abort();
     for (const { streams } of this.#live.values()) for (const stream of [...streams]) stream.end(undefined);
   }
 
