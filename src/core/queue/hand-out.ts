@@ -364,6 +364,11 @@ export class HandOut {
       bodies: batch.bodies,
       handOut: consumer.request.handOut,
     });
+    if (consumer.creditBytes !== Infinity) {
+      // Picking knew stored lengths only; credit is of bodies, which is what holders count and give back.
+      for (const payload of batch.bodies) consumer.creditBytes += payload.length;
+      for (const { message } of deliveries) consumer.creditBytes -= message.body.length;
+    }
     if (deliveries.length === 0) return;
     try {
       consumer.request.onDeliveries(deliveries);
