@@ -133,7 +133,7 @@ export const PurgeBits = { ready: 1, delayed: 2, inFlight: 4 } as const;
 
 /** What replay does with each record. Positions are absolute; sequences come one by one. */
 export interface RecordVisitor {
-  openChannel(id: number, kind: number, name: string, baseId: number, settings: string): void;
+  openChannel(channel: OpenChannel): void;
   channelSettings(id: number, settings: string): void;
   deleteChannel(id: number): void;
   /** `payload` is absent for a copy that refers to another message's bytes. */
@@ -144,7 +144,7 @@ export interface RecordVisitor {
   extend(queue: number, leaseEndsAt: number, sequences: readonly number[]): void;
   transfer(fromQueue: number, sequence: number, arrival: Arrival): void;
   purge(queue: number, scope: number, belowSequence: number): void;
-  logAppend(log: number, sequence: number, storedAt: number, position: number, length: number): void;
+  logAppend(event: LoggedEvent): void;
   cursor(log: number, name: string, sequence: number): void;
   logTrim(log: number, firstSequence: number): void;
   registryPut(kind: string, key: string, version: number, value: string): void;
@@ -152,6 +152,34 @@ export interface RecordVisitor {
   aliasSet(alias: string, channel: string): void;
   aliasRemove(alias: string): void;
   relocate(from: number, position: number, length: number): void;
+}
+
+/** A channel coming into being. `baseId` 0 = a queue or log of its own, else the family it is a sub-channel of. */
+export interface OpenChannel {
+  readonly id: number;
+  readonly kind: number;
+  readonly name: string;
+  readonly baseId: number;
+  /** As JSON; '' for a sub-channel. */
+  readonly settings: string;
+}
+
+export function writeOpenChannel(w: ByteWriter, c: OpenChannel): void {
+  w.u8(RecordType.openChannel);
+  w.u32(c.id);
+  w.u8(c.kind);
+  w.text(c.name);
+  w.u32(c.baseId);
+  w.text(c.settings);
+}
+
+/** An event of a log; `position` and `length` are its message's in the journal. */
+export interface LoggedEvent {
+  readonly log: number;
+  readonly sequence: number;
+  readonly storedAt: number;
+  readonly position: number;
+  readonly length: number;
 }
 
 /** Messages that go back to their queue. `newSequence` 0 = old place, else the first of their new sequences. */
@@ -193,7 +221,7 @@ function visitRecord(position: number, r: ByteReader, v: RecordVisitor): void {
   const type = r.u8();
   switch (type) {
     case RecordType.openChannel:
-      v.openChannel(r.u32(), r.u8(), r.text(), r.u32(), r.text());
+      v.openChannel({ id: r.u32(), kind: r.u8(), name: r.text(), baseId: r.u32(), settings: r.text() });
       return;
     case RecordType.channelSettings:
       v.channelSettings(r.u32(), r.text());
@@ -252,7 +280,7 @@ function visitRareRecord(type: number, position: number, r: ByteReader, v: Recor
       const sequence = r.u64();
       const storedAt = r.u64();
       const length = r.u32();
-      v.logAppend(log, sequence, storedAt, position + r.at, length);
+      v.logAppend({ log, sequence, storedAt, position: position + r.at, length });
       r.bytes(length);
       return;
     }

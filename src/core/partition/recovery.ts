@@ -14,7 +14,7 @@ import type { QueueSettings } from '../queue/types.js';
 import { DEFAULT_QUEUE_SETTINGS } from '../queue/types.js';
 import type { RegistryStore } from '../registry/registry-store.js';
 import { MessageView, mintedId } from '../message-codec.js';
-import type { Arrival, GiveBack, RecordVisitor } from './records.js';
+import type { Arrival, GiveBack, LoggedEvent, OpenChannel, RecordVisitor } from './records.js';
 import { ChannelKind } from './records.js';
 
 interface Parts {
@@ -39,7 +39,7 @@ export class Recovery implements RecordVisitor {
     this.#parts = parts;
   }
 
-  openChannel(id: number, kind: number, name: string, baseId: number, settings: string): void {
+  openChannel({ id, kind, name, baseId, settings }: OpenChannel): void {
     const { core, queues, logs } = this.#parts;
     queues.channels.ids.next = Math.max(queues.channels.ids.next, id + 1);
     const channel = name as ChannelName;
@@ -229,7 +229,7 @@ export class Recovery implements RecordVisitor {
     applyPurge(this.#parts.core, family, { scope, below: belowSequence, only: undefined });
   }
 
-  logAppend(id: number, sequence: number, storedAt: number, position: number, length: number): void {
+  logAppend({ log: id, sequence, storedAt, position, length }: LoggedEvent): void {
     const log = this.#parts.logs.byId.get(id);
     if (log === undefined) return;
     if (log.index.size === 0) log.index.startAt(sequence);

@@ -3,7 +3,7 @@ import { channelNameFault } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { PendingOperation } from '../partition/pipeline.js';
-import { ChannelKind, RecordType } from '../partition/records.js';
+import { ChannelKind, writeOpenChannel } from '../partition/records.js';
 import { EntryWriter } from '../partition/entry-writer.js';
 import type { Family, Queue } from './family.js';
 import type { QueueSettings } from './types.js';
@@ -136,21 +136,4 @@ export class Channels {
       },
     };
   }
-}
-
-export interface OpenChannel {
-  readonly id: number;
-  readonly kind: number;
-  readonly name: string;
-  readonly baseId: number;
-  readonly settings: string;
-}
-
-export function writeOpenChannel(w: EntryWriter, c: OpenChannel): void {
-  w.u8(RecordType.openChannel);
-  w.u32(c.id);
-  w.u8(c.kind);
-  w.text(c.name);
-  w.u32(c.baseId);
-  w.text(c.settings);
 }
