@@ -1,12 +1,10 @@
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { DEFAULT_HTTP_LIMITS, HttpListener } from '../kit/http-listener.js';
 import type { AwsConfig } from './config.js';
-import { awsDeadLetterRouter } from './dead-letter-router.js';
 import { AwsEndpoint } from './endpoint.js';
 import type { AwsServices } from './operation.js';
 import { TopicRegistry } from './sns/topic-registry.js';
 import { sqsNeutralView } from './sqs/message-tags.js';
-import { ROUTE_SCHEME } from './sqs/queue-attributes.js';
 import { QueueRegistry } from './sqs/queue-registry.js';
 
 /** Name of the connector, of its listener, and of the origin its messages carry. */
@@ -33,10 +31,6 @@ export class AwsConnector implements Connector {
       counters: { faults: 0, fanOutDropped: 0 },
     };
     broker.registerTranslator(NAME, sqsNeutralView);
-    broker.registerRouter(
-      ROUTE_SCHEME,
-      awsDeadLetterRouter((channel) => broker.resolve(channel)),
-    );
     this.#endpoint = new AwsEndpoint(this.#services, () => this.#address?.port ?? config.port);
     this.#listener = new HttpListener({
       host,

@@ -9,7 +9,7 @@ import { originOf } from './urls.js';
 import { AwsFault } from './wire/fault.js';
 import { parseJsonInput, queryErrorHeader, writeJsonFault } from './wire/json.js';
 import { readQuery } from './wire/query.js';
-import { credentialOf, jsonRequest, pathOf, QUEUE_PATH, queryRequest } from './wire/request.js';
+import { accessKeyOf, jsonRequest, pathOf, QUEUE_PATH, queryRequest } from './wire/request.js';
 import type { QueryRequest, RequestHead } from './wire/request.js';
 import { writeXmlAnswer, writeXmlFault } from './wire/xml.js';
 
@@ -127,7 +127,7 @@ export class AwsEndpoint {
 
   #call(exchange: HttpExchange, input: Input, parameters: ReadonlyMap<string, string> | undefined): Call {
     const { headers } = exchange;
-    const [accessKey = ''] = credentialOf(headers.authorization, parameters);
+    const accessKey = accessKeyOf(headers.authorization, parameters);
     return {
       services: this.#services,
       input,

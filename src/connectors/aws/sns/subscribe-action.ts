@@ -51,7 +51,8 @@ export const subscribe = operation({
       try {
         return { SubscriptionArn: topicArn(services.config, await subscribeOnce(call, asked)) };
       } catch (error) {
-        if (BrokerError.from(error).kind !== 'precondition' || attempt >= ATTEMPTS_MAX) throw error;
+        const { kind } = BrokerError.from(error);
+        if ((kind !== 'precondition' && kind !== 'not-found') || attempt >= ATTEMPTS_MAX) throw error;
       }
     }
   },

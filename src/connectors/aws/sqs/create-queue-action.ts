@@ -86,12 +86,13 @@ function changesFor(
     tags: Object.fromEntries(given.tags),
   };
   const settings: Partial<QueueSettings> = settingsOf(attributes, name.endsWith(FIFO_SUFFIX));
-  const changes: Change[] = [
-    { do: 'put', kind: QUEUE_KIND, key: name, value: record, expected: 0 },
-    { do: 'create-queue', channel, settings, ifMissing: true },
-  ];
-  // A native channel of this name becomes an SQS queue. Behind an alias is another protocol's queue: it keeps its ways.
-  if (broker.resolve(channel) === channel) changes.push({ do: 'update-queue', channel, settings });
+  const changes: Change[] = [{ do: 'put', kind: QUEUE_KIND, key: name, value: record, expected: 0 }];
+  if (broker.queueStats(channel) === undefined) {
+    changes.push({ do: 'create-queue', channel, settings, ifMissing: true });
+  } else if (broker.resolve(channel) === channel) {
+    // A native channel of this name becomes an SQS queue. Behind an alias is another protocol's queue: it keeps its ways.
+    changes.push({ do: 'update-queue', channel, settings });
+  }
   return changes;
 }
 

@@ -5,8 +5,6 @@ import { GROUP_MARK, queueChannel, queueNameOfArn } from '../names.js';
 import { AwsFault } from '../wire/fault.js';
 import { readRedriveAllowPolicy, readRedrivePolicy } from './redrive-policy.js';
 
-/** Scheme of the dead-letter routes this connector resolves: `aws:{queue}`. */
-export const ROUTE_SCHEME = 'aws';
 /** How long a deduplication id is remembered. */
 const DEDUP_WINDOW_MS = 5 * 60 * 1000;
 const POLICY_BYTES_MAX = 8_192;
@@ -171,22 +169,22 @@ export function numericAttribute(attributes: QueueAttributes, name: string, fifo
 export function settingsOf(attributes: QueueAttributes, fifo: boolean): Partial<QueueSettings> {
   return {
     retentionMs: numericAttribute(attributes, 'MessageRetentionPeriod', fifo) * 1000,
-    deadLetter: deadLetterOf(attributes, fifo),
+    deadLetter: deadLetterOf(attributes),
     expiredLeaseTo: fifo ? 'origin' : 'tail',
     dedupWindowMs: fifo ? DEDUP_WINDOW_MS : 0,
     subChannelMarks: fifo ? [GROUP_MARK] : DEFAULT_QUEUE_SETTINGS.subChannelMarks,
   };
 }
 
-function deadLetterOf(attributes: QueueAttributes, fifo: boolean): QueueSettings['deadLetter'] {
+function deadLetterOf(attributes: QueueAttributes): QueueSettings['deadLetter'] {
   const text = attributes['RedrivePolicy'];
   if (text === undefined) return undefined;
   const { deadLetterTargetArn, maxReceiveCount } = JSON.parse(text) as RedrivePolicy;
   const name = queueNameOfArn(deadLetterTargetArn);
   if (name === undefined) throw invalidParameterValue('Invalid value for deadLetterTargetArn.');
   return {
-    // A FIFO dead-letter queue keeps groups apart: the route puts each letter on its group's sub-channel.
-    target: fifo ? { route: `${ROUTE_SCHEME}:${name}` } : { channel: queueChannel(name) },
+    // A letter of a FIFO group lands on the same group of a FIFO target: the core keeps sub-channels apart.
+    target: { channel: queueChannel(name) },
     maxReceiveCount,
     reasons: ['max-receives'],
   };

@@ -23,6 +23,7 @@ export interface QueryRequest {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
+const CREDENTIAL = 'Credential=';
 const JSON_TARGET = 'AmazonSQS.';
 const SQS_VERSION = '2012-11-05';
 const SNS_VERSION = '2010-03-31';
@@ -76,9 +77,8 @@ export function credentialOf(
   authorization: string | undefined,
   parameters: ReadonlyMap<string, string> | undefined,
 ): readonly string[] {
-  const inHeader = authorization?.indexOf('Credential=') ?? -1;
-  if (authorization !== undefined && inHeader >= 0) {
-    const start = inHeader + 'Credential='.length;
+  const start = credentialStart(authorization);
+  if (authorization !== undefined && start >= 0) {
     const end = authorization.indexOf(',', start);
     return authorization
       .slice(start, end < 0 ? undefined : end)
@@ -86,6 +86,22 @@ export function credentialOf(
       .split('/');
   }
   return parameters?.get('X-Amz-Credential')?.split('/') ?? [];
+}
+
+/** The access key of a credential; '' when a request is not signed. */
+export function accessKeyOf(
+  authorization: string | undefined,
+  parameters: ReadonlyMap<string, string> | undefined,
+): string {
+  const start = credentialStart(authorization);
+  if (authorization === undefined || start < 0) return credentialOf(undefined, parameters)[0] ?? '';
+  const end = authorization.indexOf('/', start);
+  return end < 0 ? '' : authorization.slice(start, end);
+}
+
+function credentialStart(authorization: string | undefined): number {
+  const at = authorization?.indexOf(CREDENTIAL) ?? -1;
+  return at < 0 ? -1 : at + CREDENTIAL.length;
 }
 
 export function pathOf(url: string): string {
