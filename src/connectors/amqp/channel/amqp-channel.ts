@@ -8,8 +8,11 @@ import type { Queue } from '../topology/types.js';
 import { ReplyError } from '../wire/reply.js';
 import { Confirms } from './confirms.js';
 import type { ConsumerOptions } from './consumer.js';
-import { Consumer, CONSUMER_WINDOW_BYTES } from './consumer.js';
+import { Consumer } from './consumer.js';
 import type { ChannelHost, SettleHow } from './host.js';
+
+/** What the broker keeps with a message besides body and origin, about. */
+const MESSAGE_OVERHEAD_BYTES = 64;
 
 /** A delivery that waits for its acknowledgement: the lease token, and whose prefetch it counts against. */
 interface Unacked extends LeaseToken {
@@ -84,7 +87,7 @@ export class AmqpChannel {
         channel: options.queue.channel,
         handOut: options.noAck ? { kind: 'auto' } : { kind: 'lease', leaseMs: 0 },
         credit,
-        creditBytes: CONSUMER_WINDOW_BYTES,
+        creditBytes: AMQP_LIMITS.consumerWindowBytes,
         priority: options.priority,
         exclusive: options.exclusive,
         onDeliveries: (deliveries) => this.#onDeliveries(self, deliveries),
@@ -144,15 +147,13 @@ export class AmqpChannel {
     let bytes = 0;
     let over = false;
     for (const delivery of deliveries) {
-      const body = delivery.message.body;
-      bytes += body.length;
       if (!consumer.options.noAck && (this.#sharedRoom() <= 0 || !this.flowing)) {
         // Consumers of this channel share a prefetch, and another one has used it up meanwhile.
         this.host.settle(delivery, 'return-uncounted');
         over = true;
         continue;
       }
-      this.#deliver(consumer, delivery, body);
+      bytes += this.#deliver(consumer, delivery);
     }
     consumer.took(deliveries.length, bytes);
     if (consumer.markDue()) this.host.creditDue(consumer);
@@ -161,7 +162,8 @@ export class AmqpChannel {
     this.host.flushSoon();
   }
 
-  #deliver(consumer: Consumer, delivery: Delivery, body: Uint8Array): void {
+  /** Writes one delivery; returns about how many bytes the broker counts for it. */
+  #deliver(consumer: Consumer, delivery: Delivery): number {
     const tag = ++this.#lastDeliveryTag;
     const { noAck, queue } = consumer.options;
     if (!noAck) {
@@ -170,12 +172,14 @@ export class AmqpChannel {
       consumer.unacked++;
       this.#sharedUnacked++;
     }
+    const { body } = delivery.message;
     const { route, properties } = this.partsOf(delivery, queue);
     this.host.writer.deliver(this.number, consumer.tagBytes, tag, delivery.redelivered, {
       route,
       properties,
       body,
     });
+    return body.length + route.length + properties.length + MESSAGE_OVERHEAD_BYTES;
   }
 
   #parkConsumers(): void {

@@ -22,8 +22,9 @@ export interface ConsumerOptions {
 export type StartHandOut = (consumer: Consumer, credit: number) => BrokerConsumer;
 
 /**
- * One consumer of a channel. Its credit at the broker plus its unacknowledged deliveries never exceed its prefetch; what
- * it has written to the socket comes back as credit of bytes once the socket has room.
+ * One consumer of a channel. Its credit at the broker plus its unacknowledged deliveries never exceed its prefetch. Hand-out
+ * also stops after a window of bytes; it is begun anew with a fresh window once the socket has taken half of it. (Bytes are
+ * not granted one by one, because what the broker counts for a message is more than its body.)
  */
 export class Consumer {
   readonly options: ConsumerOptions;
@@ -36,7 +37,7 @@ export class Consumer {
   #handOut: BrokerConsumer | undefined;
   /** Messages the broker may still hand out. */
   #credit = 0;
-  /** Bytes handed out since credit was last given. */
+  /** Bytes handed out since hand-out was begun, about. */
   #bytesTaken = 0;
   #due = false;
 
@@ -49,23 +50,23 @@ export class Consumer {
   }
 
   /**
-   * Lets the broker hand out up to `credit` messages from now on, and bytes as before. Starts hand-out when there is none;
-   * throws then what `Broker.consume` throws.
+   * Lets the broker hand out up to `credit` messages from now on. Starts hand-out when there is none, and throws then what
+   * `Broker.consume` throws. Call it only while the socket has room: what was handed out counts as written then.
    */
   run(credit: number): void {
     this.#due = false;
-    const bytes = this.#bytesTaken;
-    this.#bytesTaken = 0;
-    if (this.#handOut === undefined) {
+    if (this.#handOut === undefined || this.#bytesTaken >= WINDOW_RENEWED_BYTES) {
       if (credit <= 0) return;
+      this.#handOut?.cancel();
+      this.#bytesTaken = 0;
       this.#credit = credit;
       this.#handOut = this.#start(this, credit);
       return;
     }
-    const more = Math.max(credit - this.#credit, 0);
-    if (more === 0 && bytes === 0) return;
-    this.#credit += more;
-    this.#handOut.grant(more, bytes);
+    const more = credit - this.#credit;
+    if (more <= 0) return;
+    this.#credit = credit;
+    this.#handOut.grant(more);
   }
 
   /** Stops hand-out until `run`. An exclusive consumer keeps its place, so that nobody else takes it. */
@@ -93,5 +94,4 @@ export class Consumer {
   }
 }
 
-/** Body bytes handed to a consumer before the socket has taken them. */
-export const CONSUMER_WINDOW_BYTES = AMQP_LIMITS.consumerWindowBytes;
+const WINDOW_RENEWED_BYTES = AMQP_LIMITS.consumerWindowBytes / 2;

@@ -108,7 +108,9 @@ export class Channels {
 
   /** Resolves when every publish so far has its outcome. */
   async publishesDone(): Promise<void> {
-    await Promise.all([...this.#open.values()].map(({ channel }) => channel.publishesDone() ?? Promise.resolve()));
+    await Promise.all(
+      [...this.#open.values()].map(({ channel }) => channel.publishesDone() ?? Promise.resolve()),
+    );
   }
 
   #openChannel(number: number): void {

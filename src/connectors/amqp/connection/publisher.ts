@@ -154,9 +154,9 @@ export class Publisher {
 
   /** `batch` has its outcome: if others were held behind it, it is their turn. */
   #goOn(batch: Batch): void {
-    if (this.#held[0] !== batch) return;
+    if (this.#held.indexOf(batch) !== 0) return;
     this.#held.shift();
-    const next = this.#held[0];
+    const [next] = this.#held;
     if (next !== undefined) this.#send(next);
     else this.#host.onUnblocked();
   }
@@ -238,7 +238,7 @@ export class Publisher {
     const exchange = this.#exchange(publish);
     const { routingKey } = publish.args;
     const keys = plain ? [routingKey] : [routingKey, ...read.extraKeys];
-    let usesHeaders = false;
+    let usesHeaders = false as boolean;
     const headers = (): FieldTable => {
       usesHeaders = true;
       return decodeProperties(read.bytes).headers ?? EMPTY_TABLE;
