@@ -1,10 +1,13 @@
-import { bodyText } from './body.js';
+import { bodyText, writeSequence } from './body.js';
 import { GrpcConnection, type GrpcCall, type GrpcEnd } from './http2.js';
 import { ProtoReader, ProtoWriter } from './proto.js';
 
 const SERVICE = '/kubemq.kubemq';
 const GET = 1;
 const ACK_ALL = 2;
+const NACK_ALL = 4;
+const EVENTS_STORE = 2;
+const START_AT_SEQUENCE = 4;
 
 export interface NativeReceived {
   readonly id: string;
@@ -45,6 +48,30 @@ export class NativeConnection {
     const result = new ProtoReader(await this.grpc.unary(`${SERVICE}/SendQueueMessage`, message));
     const error = readResult(result);
     if (error !== '') throw new Error(error);
+  }
+
+  /** SendEvent with an encoded event; throws the error of its result. */
+  async sendEvent(event: Uint8Array): Promise<void> {
+    const result = new ProtoReader(await this.grpc.unary(`${SERVICE}/SendEvent`, event));
+    let sent = false;
+    let error = '';
+    while (result.next()) {
+      if (result.field === 2) sent = result.value !== 0;
+      else if (result.field === 3) error = result.text();
+    }
+    if (!sent) throw new Error(error === '' ? 'an event was not sent' : error);
+  }
+
+  /** Subscribes to stored events from a sequence on; `onEvent` gets encoded ones, valid during the call only. */
+  subscribeFromSequence(channel: string, sequence: number, onEvent: (event: Uint8Array) => void): GrpcCall {
+    const request = new ProtoWriter().varint(1, EVENTS_STORE).text(2, 'bench').text(3, channel);
+    const call = this.grpc.open(`${SERVICE}/SubscribeToEvents`, {
+      onMessage: onEvent,
+      onEnd: () => undefined,
+    });
+    call.write(request.varint(5, START_AT_SEQUENCE).varint(6, sequence).finish());
+    call.finish();
+    return call;
   }
 
   /** Drops every ready message; gives their number. */
@@ -99,6 +126,10 @@ export class Downstream {
     this.#call.write(this.#request(ACK_ALL).text(10, transactionId).finish());
   }
 
+  nackAll(transactionId: string): void {
+    this.#call.write(this.#request(NACK_ALL).text(10, transactionId).finish());
+  }
+
   cancel(): void {
     this.#call.cancel();
   }
@@ -113,10 +144,12 @@ export interface MessageTemplate {
   readonly sequenceOffset: number;
 }
 
-/** An encoded QueueMessage whose body's number is written in place. */
-export function queueMessageTemplate(channel: string): MessageTemplate {
+/** An encoded QueueMessage whose body's number is written in place; `deadLetterTo`: its first return sends it there. */
+export function queueMessageTemplate(channel: string, deadLetterTo = ''): MessageTemplate {
   const body = Buffer.from(bodyText(), 'latin1');
-  const message = new ProtoWriter().text(2, 'bench').text(3, channel).bytes(5, body).finish();
+  const writer = new ProtoWriter().text(2, 'bench').text(3, channel).bytes(5, body);
+  if (deadLetterTo !== '') writer.bytes(8, new ProtoWriter().varint(3, 1).text(4, deadLetterTo).finish());
+  const message = writer.finish();
   return { message, sequenceOffset: message.indexOf(body) };
 }
 
@@ -172,4 +205,22 @@ function readMessage(message: ProtoReader): NativeReceived {
     else if (message.field === 5) body = message.slice();
   }
   return { id, body };
+}
+
+/** An encoded Events Store event whose body carries `sequence`. */
+export function storedEvent(channel: string, sequence: number): Buffer {
+  const body = Buffer.from(bodyText(), 'latin1');
+  writeSequence(body, 0, sequence);
+  return new ProtoWriter().text(2, 'bench').text(3, channel).bytes(5, body).varint(6, 1).finish();
+}
+
+export function readEvent(event: Uint8Array): { readonly sequence: number; readonly body: Uint8Array } {
+  const reader = new ProtoReader(event);
+  let sequence = 0;
+  let body: Uint8Array = new Uint8Array(0);
+  while (reader.next()) {
+    if (reader.field === 6) sequence = reader.value;
+    else if (reader.field === 4) body = reader.slice();
+  }
+  return { sequence, body };
 }

@@ -16,9 +16,12 @@ export interface PubSubReceived {
 
 export interface PullOptions {
   readonly subscription: string;
+  readonly ackDeadlineSeconds?: number;
   readonly onMessages: (messages: readonly PubSubReceived[]) => void;
   readonly onEnd: (end: GrpcEnd) => void;
 }
+
+const ACK_DEADLINE_SECONDS = 60;
 
 /** Pub/Sub v1 over a raw gRPC connection. */
 export class PubSubConnection {
@@ -42,7 +45,7 @@ export class PubSubConnection {
 
   /** `ordered`: messages with an ordering key come in order. */
   async createSubscription(subscription: string, topic: string, ordered = false): Promise<void> {
-    const request = new ProtoWriter().text(1, subscription).text(2, topic).varint(5, 60);
+    const request = new ProtoWriter().text(1, subscription).text(2, topic).varint(5, ACK_DEADLINE_SECONDS);
     if (ordered) request.varint(10, 1);
     await this.grpc.unary(`${SUBSCRIBER}/CreateSubscription`, request.finish());
   }
@@ -63,12 +66,13 @@ export class PubSubConnection {
   }
 
   /** Opens a StreamingPull with up to 10 000 messages outstanding. */
-  streamingPull({ subscription, onMessages, onEnd }: PullOptions): PullStream {
+  streamingPull({ subscription, onMessages, onEnd, ...rest }: PullOptions): PullStream {
+    const deadline = rest.ackDeadlineSeconds ?? ACK_DEADLINE_SECONDS;
     const call = this.grpc.open(`${SUBSCRIBER}/StreamingPull`, {
       onMessage: (message) => onMessages(readPull(message)),
       onEnd,
     });
-    call.write(new ProtoWriter().text(1, subscription).varint(5, 60).varint(7, 10_000).finish());
+    call.write(new ProtoWriter().text(1, subscription).varint(5, deadline).varint(7, 10_000).finish());
     return new PullStream(call);
   }
 

@@ -92,6 +92,9 @@ async function open(folder: string, count: number, drain: boolean): Promise<void
   process.stdout.write(`${JSON.stringify(result)}\n`);
 }
 
+// Timers of the broker alone do not keep a process alive.
+const alive = setInterval(() => undefined, 1000);
 const [step = '', folder = '', count = '0'] = process.argv.slice(2);
 if (step.startsWith('fill')) await fill(folder, Number(count), step === 'fill-and-wait');
 else await open(folder, Number(count), step === 'drain');
+clearInterval(alive);

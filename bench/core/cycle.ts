@@ -7,6 +7,7 @@ import { median } from '../harness/stats.js';
 import type { CoreJob, CoreMeasure } from './job.js';
 import { list } from './send.js';
 import { makeQueue, message, openStore, sendAll } from './store.js';
+import { Usage } from './usage.js';
 
 const PRODUCERS = 512;
 const CONSUMERS = 64;
@@ -19,10 +20,13 @@ const WARM_UP_SECONDS = 2;
 export const coreCycle: CoreMeasure = async (job) => {
   const raw: number[] = [];
   const ours: number[] = [];
+  const usages: string[] = [];
   await cycleRun(job, WARM_UP_SECONDS);
   for (let run = 0; run < job.runs; run++) {
     raw.push((await deviceAppend(job.folder, RAW_BATCH, job.seconds / 2)).messagesPerSecond);
-    ours.push(await cycleRun(job, job.seconds));
+    const { perSecond, usage } = await cycleRun(job, job.seconds);
+    ours.push(perSecond);
+    usages.push(usage);
   }
   return [
     {
@@ -32,17 +36,18 @@ export const coreCycle: CoreMeasure = async (job) => {
       against: `append + fdatasync of ${String(RAW_BATCH)}`,
       other: median(raw),
       target: { kind: 'at-least', value: 0.6 },
-      note: `runs ${list(ours)}, raw ${list(raw)}`,
+      note: `runs ${list(ours)}, raw ${list(raw)}, processor time of a message ${usages.join(' / ')}`,
     },
   ];
 };
 
-async function cycleRun(job: CoreJob, seconds: number): Promise<number> {
+async function cycleRun(job: CoreJob, seconds: number) {
   const folder = join(job.folder, 'cycle');
   mkdirSync(folder);
   const broker = await openStore(folder);
   const queue = await makeQueue(broker, 'bench');
   const ledger = new Ledger();
+  const usage = new Usage();
   const start = performance.now();
   const end = start + seconds * 1000;
   let producing = PRODUCERS;
@@ -73,6 +78,7 @@ async function cycleRun(job: CoreJob, seconds: number): Promise<number> {
     }
   });
   await Promise.all([...producers, ...consumers]);
+  const used = usage.note(ledger.received);
   const perSecond = ledger.received / ((performance.now() - start) / 1000);
   const { lost, duplicated, foreign } = ledger.counts();
   if (lost + duplicated + foreign > 0) {
@@ -80,5 +86,5 @@ async function cycleRun(job: CoreJob, seconds: number): Promise<number> {
   }
   await broker.close();
   rmSync(folder, { recursive: true });
-  return perSecond;
+  return { perSecond, usage: used };
 }

@@ -5,6 +5,7 @@ import { deviceAppend } from '../harness/device.js';
 import { median } from '../harness/stats.js';
 import type { CoreFigure, CoreJob, CoreMeasure } from './job.js';
 import { makeQueue, message, openStore, produce } from './store.js';
+import { Usage } from './usage.js';
 
 const LOOP_DELAY_RESOLUTION_MS = 1;
 const LOOP_DELAY_MS_MAX = 50;
@@ -20,11 +21,13 @@ export const coreSend: CoreMeasure = async (job) => {
   ] as const) {
     const raw: number[] = [];
     const ours: number[] = [];
+    const usages: string[] = [];
     await sendRun(job, outstanding, WARM_UP_SECONDS);
     for (let run = 0; run < job.runs; run++) {
       raw.push((await deviceAppend(job.folder, outstanding, job.seconds / 2)).messagesPerSecond);
       const result = await sendRun(job, outstanding, job.seconds);
       ours.push(result.perSecond);
+      usages.push(result.usage);
       if (outstanding === 2048) delays.push(result.loopDelayMs);
     }
     figures.push({
@@ -34,7 +37,7 @@ export const coreSend: CoreMeasure = async (job) => {
       against: `append + fdatasync of ${String(outstanding)}`,
       other: median(raw),
       target: { kind: 'at-least', value: atLeast },
-      note: `runs ${list(ours)}, raw ${list(raw)}`,
+      note: `runs ${list(ours)}, raw ${list(raw)}, processor time of a message ${usages.join(' / ')}`,
     });
   }
   figures.push({
@@ -56,6 +59,7 @@ async function sendRun(job: CoreJob, outstanding: number, seconds: number) {
   const queue = await makeQueue(broker, 'bench');
   const delay = monitorEventLoopDelay({ resolution: LOOP_DELAY_RESOLUTION_MS });
   delay.enable();
+  const usage = new Usage();
   const start = performance.now();
   const end = start + seconds * 1000;
   let sequence = 0;
@@ -63,12 +67,13 @@ async function sendRun(job: CoreJob, outstanding: number, seconds: number) {
     performance.now() < end ? message(queue, sequence++) : undefined,
   );
   const perSecond = sent / ((performance.now() - start) / 1000);
+  const used = usage.note(sent);
   delay.disable();
   const ready = broker.queueStats(queue)?.ready;
   if (ready !== sent) throw new Error(`${String(sent)} were confirmed and ${String(ready)} are waiting`);
   await broker.close();
   rmSync(folder, { recursive: true });
-  return { perSecond, loopDelayMs: delay.max / 1e6 - LOOP_DELAY_RESOLUTION_MS };
+  return { perSecond, usage: used, loopDelayMs: delay.max / 1e6 - LOOP_DELAY_RESOLUTION_MS };
 }
 
 export function list(values: readonly number[]): string {

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SystemClock } from '../../src/base/clock.js';
-import { SystemIds } from '../../src/base/ids.js';
 import { silentLog } from '../../src/base/log.js';
 import { openBroker, type OpenBroker } from '../../src/core/broker.js';
 import { channelName, type ChannelName } from '../../src/core/channel-name.js';
@@ -14,7 +13,7 @@ import { BODY_BYTES, writeSequence } from '../client/body.js';
 export async function openStore(folder: string): Promise<OpenBroker> {
   const clock = new SystemClock();
   const journal = await openDiskJournal({ directory: folder, clock, log: silentLog });
-  return openBroker({ journal, clock, ids: new SystemIds(), log: silentLog });
+  return openBroker({ journal, clock, log: silentLog });
 }
 
 export async function makeQueue(

@@ -22,4 +22,7 @@ async function main(): Promise<void> {
   process.stdout.write(`${JSON.stringify(await measure(job))}\n`);
 }
 
+// Timers of the broker alone do not keep a process alive.
+const alive = setInterval(() => undefined, 1000);
 await main();
+clearInterval(alive);

@@ -1,0 +1,52 @@
+import type { SeededIds } from '../../src/base/ids.js';
+import type { Timeline } from './timeline.js';
+
+/** One life of the broker, between a start and a kill. */
+export interface Life {
+  readonly port: (listener: string) => number;
+  readonly random: SeededIds;
+  readonly timeline: Timeline;
+  /** Number of kills so far. */
+  readonly kills: number;
+}
+
+/** A running load: it ends by itself when `stop` is called or its connections break. */
+export interface RunningLoad {
+  /** Rejects when something went wrong while the broker was still alive. */
+  readonly done: Promise<void>;
+}
+
+/** Traffic of one kind, and what must hold after every kill. */
+export interface Exercise {
+  readonly name: string;
+  /** Makes what it needs, once, in the first life. */
+  setUp(life: Life): Promise<void>;
+  /** Full speed until the broker dies; errors after `isDead()` are expected. */
+  load(life: Life, isDead: () => boolean): Promise<void>;
+  /** The broker was just killed. */
+  killed(): void;
+  /** After a restart: consumes everything and throws a `Violation` when a promise is broken. */
+  verify(life: Life): Promise<void>;
+  /** Figures for the summary line. */
+  summary(): string;
+}
+
+/** Longest wait for a message that a lease of the life before may keep back. */
+export const LEASE_WAIT_MS = 20_000;
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Runs `step` over and over until the broker is dead; a broken connection after that is the normal end. */
+export async function untilDead(isDead: () => boolean, step: () => Promise<void>): Promise<void> {
+  while (!isDead()) {
+    try {
+      await step();
+    } catch (error) {
+      await sleep(20);
+      if (isDead()) return;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import { AmqpConnection, publishTemplate, type PublishTemplate } from '../../../bench/client/amqp.js';
+import { bodyText, readSequence, writeSequence } from '../../../bench/client/body.js';
+import { LEASE_WAIT_MS, sleep, type Exercise, type Life } from '../exercise.js';
+import type { Timeline } from '../timeline.js';
+import { OrderCheck, Track, Violation } from '../track.js';
+
+const QUEUE = 'fault';
+const UNCONFIRMED_MAX = 500;
+const PREFETCH = 200;
+// An ack has no answer. It goes the same way as the publishes whose confirms prove it, on another connection.
+const ACK_GRACE_MS = 150;
+
+/** A durable queue with persistent messages, publisher confirms and a consumer with acks. */
+export class AmqpExercise implements Exercise {
+  readonly name = 'amqp';
+  readonly #timeline: Timeline;
+  readonly #track: Track;
+  readonly #template: PublishTemplate = publishTemplate(QUEUE, bodyText());
+
+  constructor(timeline: Timeline) {
+    this.#timeline = timeline;
+    this.#track = new Track({ name: this.name, timeline, ackGraceMs: ACK_GRACE_MS });
+  }
+
+  async setUp(life: Life): Promise<void> {
+    const connection = await AmqpConnection.open({ port: life.port('amqp') });
+    await connection.declareQueue(QUEUE);
+    connection.close();
+  }
+
+  async load(life: Life, isDead: () => boolean): Promise<void> {
+    const withConsumer = life.kills % 2 === 0;
+    await Promise.all([this.#publish(life, isDead), withConsumer ? this.#consume(life, isDead) : undefined]);
+  }
+
+  killed(): void {
+    this.#track.killed();
+  }
+
+  async verify(life: Life): Promise<void> {
+    this.#track.beginDrain();
+    const order = new OrderCheck(this.name);
+    let failure: unknown;
+    const connection: AmqpConnection = await AmqpConnection.open({
+      port: life.port('amqp'),
+      onDelivery: ({ tag, body }) => {
+        const sequence = readSequence(body, 0);
+        try {
+          this.#track.receive(sequence);
+          order.receive(QUEUE, sequence);
+        } catch (error) {
+          failure ??= error;
+        }
+        connection.ack(tag);
+        this.#track.ack(sequence);
+      },
+      onClose: (reason) => (failure ??= new Violation(`${this.name}: ${reason}`)),
+    });
+    await connection.prefetch(PREFETCH);
+    await connection.consume(QUEUE);
+    const end = this.#timeline.now() + LEASE_WAIT_MS;
+    while (failure === undefined && !this.#track.complete && this.#timeline.now() < end) await sleep(5);
+    // Unconfirmed messages that came through may be behind; the count of a drained queue is 0.
+    while (failure === undefined && (await connection.declareQueue(QUEUE, true)) > 0) await sleep(5);
+    await sleep(50);
+    const thrown = failure;
+    failure = 'closed by the test';
+    connection.close();
+    if (thrown !== undefined) throw thrown as Error;
+    this.#track.finishDrain();
+  }
+
+  summary(): string {
+    return `${this.#track.confirmedTotal} confirmed, ${this.#track.reappeared} came back after an unconfirmed ack`;
+  }
+
+  async #publish(life: Life, isDead: () => boolean): Promise<void> {
+    const open = new Map<number, number>();
+    let tags = 0;
+    let below = 1;
+    let broken: string | undefined;
+    let wake: (() => void) | undefined;
+    const settle = (tag: number) => {
+      const sequence = open.get(tag);
+      if (sequence === undefined) return;
+      open.delete(tag);
+      this.#track.confirm(sequence);
+    };
+    const connection = await AmqpConnection.open({
+      port: life.port('amqp'),
+      onConfirm: (tag, multiple, ok) => {
+        if (!ok) broken ??= 'a publish was refused';
+        else if (multiple) for (; below <= tag; below++) settle(below);
+        else settle(tag);
+        wake?.();
+      },
+      onClose: (reason) => {
+        broken ??= reason;
+        wake?.();
+      },
+    });
+    await connection.confirmSelect();
+    while (!isDead() && broken === undefined) {
+      while (open.size < UNCONFIRMED_MAX) {
+        const sequence = this.#track.send();
+        open.set(++tags, sequence);
+        const frames = Buffer.from(this.#template.frames);
+        writeSequence(frames, this.#template.sequenceOffset, sequence);
+        connection.publish(frames);
+      }
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+    connection.close();
+    await sleep(20);
+    if (!isDead()) throw new Violation(`${this.name}: publisher: ${broken ?? 'ended'}`);
+  }
+
+  async #consume(life: Life, isDead: () => boolean): Promise<void> {
+    let broken: unknown;
+    let wake: (() => void) | undefined;
+    const connection: AmqpConnection = await AmqpConnection.open({
+      port: life.port('amqp'),
+      onDelivery: ({ tag, body }) => {
+        const sequence = readSequence(body, 0);
+        try {
+          this.#track.receive(sequence);
+        } catch (error) {
+          broken ??= error;
+        }
+        connection.ack(tag);
+        this.#track.ack(sequence);
+      },
+      onClose: (reason) => {
+        broken ??= new Violation(`${this.name}: consumer: ${reason}`);
+        wake?.();
+      },
+    });
+    await connection.prefetch(PREFETCH);
+    await connection.consume(QUEUE);
+    await new Promise<void>((resolve) => (wake = resolve));
+    connection.close();
+    await sleep(20);
+    if (!isDead() || (broken instanceof Violation && !broken.message.includes('consumer:')))
+      throw broken as Error;
+  }
+}

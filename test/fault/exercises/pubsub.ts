@@ -1,0 +1,157 @@
+import { readSequence, writeSequence } from '../../../bench/client/body.js';
+import { PubSubConnection, pubsubPublishTemplate, type PullStream } from '../../../bench/client/pubsub.js';
+import { LEASE_WAIT_MS, sleep, untilDead, type Exercise, type Life } from '../exercise.js';
+import type { Timeline } from '../timeline.js';
+import { OrderCheck, Track, Violation } from '../track.js';
+
+const PROJECT = 'projects/fault';
+const TOPIC = `${PROJECT}/topics/t`;
+const PLAIN = `${PROJECT}/subscriptions/plain`;
+const ORDERED = `${PROJECT}/subscriptions/ordered`;
+const KEYS = 4;
+const BATCH = 10;
+const ACK_GRACE_MS = 150;
+// Messages on their way to a killed subscriber come back after this: the shortest the service allows.
+const ACK_DEADLINE_SECONDS = 10;
+/** Only some lives have subscribers, since each such kill costs an acknowledgement deadline. */
+const LIVES_PER_SUBSCRIBER = 6;
+const QUIET_MS = 150;
+
+/** A topic with two subscriptions: both get every publish or neither does; keys come in order on one of them. */
+export class PubSubExercise implements Exercise {
+  readonly name = 'pubsub';
+  readonly #timeline: Timeline;
+  readonly #tracks: readonly [Track, Track];
+  #lifeBegan = 0;
+  #subscribed = false;
+
+  constructor(timeline: Timeline) {
+    this.#timeline = timeline;
+    const track = (name: string) => new Track({ name: `pubsub ${name}`, timeline, ackGraceMs: ACK_GRACE_MS });
+    this.#tracks = [track('plain'), track('ordered')];
+  }
+
+  async setUp(life: Life): Promise<void> {
+    const connection = await PubSubConnection.open(life.port('gcp'));
+    await connection.createTopic(TOPIC);
+    await connection.createSubscription(PLAIN, TOPIC);
+    await connection.createSubscription(ORDERED, TOPIC, true);
+    connection.close();
+  }
+
+  async load(life: Life, isDead: () => boolean): Promise<void> {
+    const connection = await PubSubConnection.open(life.port('gcp'));
+    this.#lifeBegan = this.#send();
+    this.#subscribed = life.kills % LIVES_PER_SUBSCRIBER === LIVES_PER_SUBSCRIBER - 1;
+    const pulls = this.#subscribed
+      ? [this.#pull(connection, PLAIN, this.#tracks[0]), this.#pull(connection, ORDERED, this.#tracks[1])]
+      : [];
+    const publishers = ['', '', ...Array.from({ length: KEYS }, (_, index) => `k${index}`)].map((key) =>
+      this.#publish(connection, key, isDead),
+    );
+    await Promise.all(publishers);
+    for (const pull of pulls) if (pull.failure instanceof Violation) throw pull.failure;
+    connection.close();
+  }
+
+  killed(): void {
+    for (const track of this.#tracks) track.killed();
+  }
+
+  async verify(life: Life): Promise<void> {
+    const connection = await PubSubConnection.open(life.port('gcp'));
+    for (const track of this.#tracks) track.beginDrain();
+    const order = new OrderCheck('pubsub key');
+    const pulls = [
+      this.#pull(connection, PLAIN, this.#tracks[0]),
+      this.#pull(connection, ORDERED, this.#tracks[1], order),
+    ];
+    const end = this.#timeline.now() + LEASE_WAIT_MS;
+    const failed = () => pulls.some((pull) => pull.failure !== undefined);
+    while (!failed() && !this.#tracks.every((track) => track.complete) && this.#timeline.now() < end) {
+      await sleep(5);
+    }
+    for (let seen = -1; !failed() && seen !== count(pulls);) {
+      seen = count(pulls);
+      await sleep(QUIET_MS);
+    }
+    for (const pull of pulls) {
+      pull.stream?.cancel();
+      if (pull.failure !== undefined) throw pull.failure as Error;
+    }
+    for (const track of this.#tracks) track.finishDrain();
+    this.#checkBothOrNeither(pulls);
+    connection.close();
+  }
+
+  summary(): string {
+    const [plain, ordered] = this.#tracks;
+    return `${plain.confirmedTotal} confirmed × 2 subscriptions, ${plain.reappeared + ordered.reappeared} came back`;
+  }
+
+  /** A publish of the last life is on both subscriptions or on none, confirmed or not. */
+  #checkBothOrNeither(pulls: readonly Pull[]): void {
+    if (this.#subscribed) return;
+    const [plain, ordered] = pulls.map(
+      (pull) => new Set([...pull.seen].filter((one) => one > this.#lifeBegan)),
+    );
+    for (const sequence of plain ?? []) {
+      if (ordered?.delete(sequence) !== true)
+        throw new Violation(`pubsub: ${sequence} is on one subscription only`);
+    }
+    for (const sequence of ordered ?? [])
+      throw new Violation(`pubsub: ${sequence} is on one subscription only`);
+  }
+
+  #send(): number {
+    this.#tracks[1].send();
+    return this.#tracks[0].send();
+  }
+
+  async #publish(connection: PubSubConnection, key: string, isDead: () => boolean): Promise<void> {
+    const { request, sequenceOffsets } = pubsubPublishTemplate(TOPIC, key === '' ? 1 : BATCH, key);
+    await untilDead(isDead, async () => {
+      const sequences = sequenceOffsets.map((offset) => {
+        const sequence = this.#send();
+        writeSequence(request, offset, sequence);
+        return sequence;
+      });
+      await connection.publish(request);
+      for (const track of this.#tracks) for (const sequence of sequences) track.confirm(sequence);
+    });
+  }
+
+  #pull(connection: PubSubConnection, subscription: string, track: Track, order?: OrderCheck): Pull {
+    const pull: Pull = { stream: undefined, failure: undefined, seen: new Set() };
+    pull.stream = connection.streamingPull({
+      subscription,
+      ackDeadlineSeconds: ACK_DEADLINE_SECONDS,
+      onMessages: (messages) => {
+        try {
+          for (const { data, orderingKey } of messages) {
+            const sequence = readSequence(data, 0);
+            track.receive(sequence);
+            pull.seen.add(sequence);
+            if (orderingKey !== '') order?.receive(orderingKey, sequence);
+          }
+          pull.stream?.ack(messages.map((message) => message.ackId));
+          for (const { data } of messages) track.ack(readSequence(data, 0));
+        } catch (error) {
+          pull.failure ??= error;
+        }
+      },
+      onEnd: (end) => (pull.failure ??= new Error(`pull ended: ${end.status} ${end.message}`)),
+    });
+    return pull;
+  }
+}
+
+interface Pull {
+  stream: PullStream | undefined;
+  failure: unknown;
+  readonly seen: Set<number>;
+}
+
+function count(pulls: readonly Pull[]): number {
+  return pulls.reduce((sum, pull) => sum + pull.seen.size, 0);
+}

@@ -1,0 +1,114 @@
+import { SEQUENCE_DIGITS, writeSequence } from '../../../bench/client/body.js';
+import {
+  SqsConnection,
+  sqsSendTemplate,
+  type SqsBatchAnswer,
+  type SqsReceived,
+} from '../../../bench/client/sqs.js';
+import { LEASE_WAIT_MS, untilDead, type Exercise, type Life } from '../exercise.js';
+import type { Timeline } from '../timeline.js';
+import { Track, Violation } from '../track.js';
+
+const SENDERS = 4;
+const RECEIVERS = 2;
+const BATCH_MAX = 10;
+const VISIBILITY_SECONDS = 2;
+const DRAIN_VISIBILITY_SECONDS = 60;
+
+/** A standard queue: single and batched sends, receives with deletes. */
+export class SqsExercise implements Exercise {
+  readonly name = 'sqs';
+  readonly #track: Track;
+  #queueUrl = '';
+  #visibilitySeconds = VISIBILITY_SECONDS;
+
+  constructor(timeline: Timeline) {
+    this.#track = new Track({ name: this.name, timeline });
+  }
+
+  async setUp(life: Life): Promise<void> {
+    const connection = await SqsConnection.open(life.port('aws'));
+    this.#queueUrl = await connection.createQueue('fault', { VisibilityTimeout: String(VISIBILITY_SECONDS) });
+    connection.close();
+  }
+
+  async load(life: Life, isDead: () => boolean): Promise<void> {
+    this.#visibilitySeconds = VISIBILITY_SECONDS;
+    const port = life.port('aws');
+    const senders = Array.from({ length: SENDERS }, async (_, index) => {
+      const connection = await SqsConnection.open(port);
+      await this.#send(connection, index % 2 === 0 ? 1 : BATCH_MAX, isDead);
+    });
+    const receivers = Array.from({ length: RECEIVERS }, async () => {
+      const connection = await SqsConnection.open(port);
+      await untilDead(isDead, () => this.#receiveAndDelete(connection, 1).then(() => undefined));
+    });
+    await Promise.all([...senders, ...receivers]);
+  }
+
+  killed(): void {
+    this.#track.killed();
+  }
+
+  async verify(life: Life): Promise<void> {
+    this.#track.beginDrain();
+    // Long enough that a slow machine does not bring a message back while it is being deleted.
+    this.#visibilitySeconds = DRAIN_VISIBILITY_SECONDS;
+    const connections = await Promise.all(
+      Array.from({ length: RECEIVERS }, () => SqsConnection.open(life.port('aws'))),
+    );
+    const end = performance.now() + LEASE_WAIT_MS;
+    await Promise.all(
+      connections.map(async (connection) => {
+        while (!this.#track.complete && performance.now() < end) await this.#receiveAndDelete(connection, 1);
+        // What is left belongs to nobody in particular, but must not come twice either.
+        while ((await this.#receiveAndDelete(connection, 0)) > 0);
+        connection.close();
+      }),
+    );
+    this.#track.finishDrain();
+  }
+
+  summary(): string {
+    return `${this.#track.confirmedTotal} confirmed, ${this.#track.reappeared} came back after an unforced delete`;
+  }
+
+  async #send(connection: SqsConnection, batch: number, isDead: () => boolean): Promise<void> {
+    const { request, sequenceOffsets } = sqsSendTemplate(connection, this.#queueUrl, batch);
+    await untilDead(isDead, async () => {
+      const sequences = sequenceOffsets.map((offset) => {
+        const sequence = this.#track.send();
+        writeSequence(request, offset, sequence);
+        return sequence;
+      });
+      const answer = await connection.send<SqsBatchAnswer<unknown>>(request);
+      if ((answer.Failed?.length ?? 0) > 0) throw new Violation(`a send failed: ${JSON.stringify(answer)}`);
+      for (const sequence of sequences) this.#track.confirm(sequence);
+    });
+  }
+
+  async #receiveAndDelete(connection: SqsConnection, waitSeconds: number): Promise<number> {
+    const { Messages: messages = [] } = await connection.call<{ Messages?: SqsReceived[] }>(
+      'ReceiveMessage',
+      {
+        QueueUrl: this.#queueUrl,
+        MaxNumberOfMessages: BATCH_MAX,
+        VisibilityTimeout: this.#visibilitySeconds,
+        WaitTimeSeconds: waitSeconds,
+      },
+    );
+    if (messages.length === 0) return 0;
+    const sequences = messages.map((message) => Number(message.Body.slice(0, SEQUENCE_DIGITS)));
+    for (const sequence of sequences) this.#track.receive(sequence);
+    const entries = messages.map((message, index) => ({
+      Id: String(index),
+      ReceiptHandle: message.ReceiptHandle,
+    }));
+    const answer = await connection.call<SqsBatchAnswer<{ Id: string }>>('DeleteMessageBatch', {
+      QueueUrl: this.#queueUrl,
+      Entries: entries,
+    });
+    for (const { Id: id } of answer.Successful ?? []) this.#track.ack(sequences[Number(id)] ?? -1);
+    return messages.length;
+  }
+}
