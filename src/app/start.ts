@@ -133,12 +133,14 @@ class Root implements RunningBroker {
           this.#parts.journal ??
           (await openJournal({ config: config.store, clock, log: log.child({ component: 'store' }) }));
       },
-      stop: async () => this.#journal?.close(),
+      stop: async () => {
+        if (this.#broker === undefined) await this.#journal?.close();
+      },
     };
   }
 
   #brokerStage(): Stage {
-    const { config, clock, ids, log } = this.#parts;
+    const { config, clock, log } = this.#parts;
     return {
       name: 'broker',
       start: async () => {
@@ -146,12 +148,13 @@ class Root implements RunningBroker {
         this.#broker = await openBroker({
           journal: this.#journal,
           clock,
-          ids,
           log: log.child({ component: 'broker' }),
-          limits: { memoryBytesMax: config.store.memoryMaxBytes },
+          limits: { memoryBytesMax: config.store.memoryMaxBytes || Infinity },
         });
         for (const { alias, channel } of config.aliases) await setAlias(this.#broker, alias, channel);
       },
+      // Waits end at once; sends that come now get each protocol's retryable answer.
+      drain: async () => this.#broker?.drain(),
       stop: async () => this.#broker?.close(),
     };
   }
@@ -194,6 +197,7 @@ class Root implements RunningBroker {
         if (journal === undefined) throw new Error('the store is not open');
         const metrics = createMetrics({
           broker,
+          figures: () => broker.figures(),
           journal,
           connectors: () => this.#connectors,
           version: VERSION,
@@ -203,7 +207,7 @@ class Root implements RunningBroker {
           port: config.api.port,
           broker,
           metrics,
-          readiness: () => readiness(this.phase, journal.space()),
+          readiness: () => readiness(this.phase, broker.figures().shortage),
           addresses: () => this.#addresses,
           log: log.child({ component: 'api' }),
           version: VERSION,

@@ -1,5 +1,3 @@
-import type { JournalSpace } from '../core/ports/journal.js';
-
 export type Phase = 'starting' | 'serving' | 'draining' | 'stopped';
 
 export interface Readiness {
@@ -9,11 +7,10 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
-/** Ready: every listener is up, nobody asked to stop, and the store takes messages. */
-export function readiness(phase: Phase, space: JournalSpace): Readiness {
+/** `shortage`: why the broker refuses sends now. Ready: every listener is up, nobody asked to stop, and the store takes messages. */
+export function readiness(phase: Phase, shortage: string | undefined): Readiness {
   const reasons: string[] = [];
   if (phase !== 'serving') reasons.push(`the broker is ${phase}`);
-  if (space.low)
-    reasons.push(`the store is short of space (${space.freeBytes} bytes free): sends are refused`);
+  if (shortage !== undefined) reasons.push(`sends are refused: ${shortage}`);
   return { ready: reasons.length === 0, phase, reasons };
 }

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Broker } from '../core/broker-api.js';
 import { channelName, type ChannelName } from '../core/channel-name.js';
 import { DEFAULT_QUEUE_SETTINGS, type QueueStats } from '../core/queue/types.js';
 import { createMetrics, QUEUES_WITH_GAUGES_MAX, type Metrics } from './metrics.js';
@@ -32,12 +31,22 @@ describe('metrics', () => {
   });
 
   function metricsOf(depths: ReadonlyMap<string, number>): Metrics {
-    const broker: Partial<Broker> = {
-      queues: () => [...depths.keys()].map(channelName),
-      queueStats: (channel) => stats(channel, depths.get(channel) ?? 0),
-    };
     const metrics = createMetrics({
-      broker: broker as Broker,
+      broker: {
+        queues: () => [...depths.keys()].map(channelName),
+        queueStats: (channel) => stats(channel, depths.get(channel) ?? 0),
+      },
+      figures: () => ({
+        queues: 1,
+        subChannels: 2,
+        logs: 3,
+        messages: 4,
+        memoryBytes: 5,
+        liveBytes: 6,
+        checkpoints: 7,
+        cleanedBytes: 8,
+        shortage: 'the disk is nearly full',
+      }),
       journal: {
         space: () => ({ low: true, freeBytes: 5, usedBytes: 6 }),
         stats: () => ({ entries: 1, bytes: 2, groups: 3, syncs: 4, commitMsMax: 5, commitMsTotal: 6 }),
@@ -78,6 +87,8 @@ describe('metrics', () => {
     expect(valueOf(text, 'polymq_journal_syncs')).toBe(4);
     expect(valueOf(text, 'polymq_journal_commit_seconds')).toBe(0.006);
     expect(valueOf(text, 'polymq_store_low')).toBe(1);
+    expect(valueOf(text, 'polymq_sends_refused')).toBe(1);
+    expect(valueOf(text, 'polymq_sub_channels')).toBe(2);
     expect(valueOf(text, 'polymq_connector_connections{connector="aws"}')).toBe(2);
     expect(valueOf(text, 'polymq_connector_count{connector="aws",counter="requests"}')).toBe(8);
     expect(valueOf(text, 'polymq_process_memory_bytes{kind="rss"}')).toBeGreaterThan(1_000_000);

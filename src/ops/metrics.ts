@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Gauge, Registry } from 'prom-client';
+import type { BrokerFigures } from '../core/broker.js';
 import type { Broker } from '../core/broker-api.js';
 import type { QueueStats } from '../core/queue/types.js';
 import type { JournalSpace, JournalStats } from '../core/ports/journal.js';
@@ -10,7 +11,8 @@ export const QUEUES_WITH_GAUGES_MAX = 200;
 
 /** What is measured: plain counters that exist anyway, read when somebody asks. */
 export interface MetricsSources {
-  readonly broker: Broker;
+  readonly broker: Pick<Broker, 'queues' | 'queueStats'>;
+  readonly figures: () => BrokerFigures;
   readonly journal: { space(): JournalSpace; stats(): JournalStats };
   readonly connectors: () => readonly { readonly name: string; status(): ConnectorStatus }[];
   readonly version: string;
@@ -51,6 +53,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   };
 
   queueGauges(gauge, () => queues);
+  brokerGauges(gauge, sources.figures);
   journalGauges(gauge, sources.journal);
   connectorGauges(gauge, sources.connectors);
   processGauges(gauge, delay, sources.version);
@@ -120,6 +123,20 @@ function depth(stats: QueueStats): number {
 
 function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function brokerGauges(gauge: DefineGauge, figures: () => BrokerFigures): void {
+  const one = (name: string, help: string, read: (now: BrokerFigures) => number): void =>
+    gauge(name, help, [], () => [{ value: read(figures()) }]);
+  one('sub_channels', 'Sub-channels of all families (FIFO groups, ordering keys).', (now) => now.subChannels);
+  one('logs', 'Logs (Events Store channels, topics).', (now) => now.logs);
+  one('memory_bytes', 'Messages and tables that are held in memory.', (now) => now.memoryBytes);
+  one('store_live_bytes', 'Bytes of the store that something still refers to.', (now) => now.liveBytes);
+  one('checkpoints', 'Checkpoints written since the start.', (now) => now.checkpoints);
+  one('cleaned_bytes', 'Bytes the cleaner copied forward since the start.', (now) => now.cleanedBytes);
+  one('sends_refused', '1 while sends are refused for want of space or memory.', (now) =>
+    now.shortage === undefined ? 0 : 1,
+  );
 }
 
 function journalGauges(gauge: DefineGauge, journal: MetricsSources['journal']): void {

@@ -38,7 +38,7 @@ describe('the admin API', () => {
     for (const app of opened.splice(0)) await app.close();
   });
 
-  function build(state: { phase?: Phase; low?: boolean; render?: () => Promise<string> } = {}) {
+  function build(state: { phase?: Phase; shortage?: string; render?: () => Promise<string> } = {}) {
     const { broker, changes } = fakeBroker();
     const app = buildApi({
       host: '127.0.0.1',
@@ -49,8 +49,7 @@ describe('the admin API', () => {
         render: state.render ?? (async () => 'polymq_x 1\n'),
         stop: () => undefined,
       },
-      readiness: () =>
-        readiness(state.phase ?? 'serving', { low: state.low ?? false, freeBytes: 7, usedBytes: 1 }),
+      readiness: () => readiness(state.phase ?? 'serving', state.shortage),
       addresses: () => [{ name: 'aws', host: '127.0.0.1', port: 4566 }],
       log: silentLog,
       version: '1.2.3',
@@ -78,7 +77,7 @@ describe('the admin API', () => {
   it.each([
     [{ phase: 'starting' as const }, /starting/],
     [{ phase: 'draining' as const }, /draining/],
-    [{ low: true }, /short of space/],
+    [{ shortage: 'the disk is nearly full' }, /refused: the disk is nearly full/],
   ])('is not ready when %j', async (state, why) => {
     const answer = await build(state).app.inject('/ready');
     expect(answer.statusCode).toBe(503);

@@ -1,0 +1,30 @@
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import type { Journal } from '../core/ports/journal.js';
+import { openDiskJournal } from '../journal/disk/index.js';
+import { createMemoryJournal } from '../journal/memory/index.js';
+import type { StoreConfig } from '../ops/config/sections.js';
+
+export interface JournalParts {
+  readonly config: StoreConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The journal that the configuration asks for. Rejects when the directory is in use, damaged or of a newer version. */
+export async function openJournal({ config, clock, log }: JournalParts): Promise<Journal> {
+  switch (config.engine) {
+    case 'memory':
+      log.warn('the store is in memory: nothing outlives this process');
+      return createMemoryJournal();
+    case 'disk':
+      return openDiskJournal({
+        directory: config.path,
+        sync: config.sync,
+        syncIntervalMs: config.syncIntervalMs,
+        minFreeBytes: config.minFreeBytes,
+        clock,
+        log,
+      });
+  }
+}
