@@ -189,6 +189,7 @@ const DIFFERENCES: Readonly<Record<string, readonly [ours: unknown, theirs: unkn
   'publish goog-x': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'publish two ordering keys': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'what was stored of all that': [['', 'x'], ['', 'x', 'x', 'x', 'x', 'x', 'x'], 'what was refused above'],
+  'deadline 601': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'pull -1': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'stream that changes its bound': ['INVALID_ARGUMENT', 'open', 'Google refuses it'],
   'list with page size -1': ['INVALID_ARGUMENT', 'listed', 'Google refuses it'],

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { status } from '@grpc/grpc-js';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { Client, credentials, status } from '@grpc/grpc-js';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { channelName } from '../../../src/core/channel-name.js';
+import { PullRequestSchema } from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/pubsub_pb.js';
 import { useServer } from '../../support/server.js';
 import { collect, connectClients, subscriptionName, topicName, type Clients } from './clients.js';
 
@@ -218,10 +220,24 @@ describe('pull', () => {
 
   it('that the client gave up leases nothing', async () => {
     await pair('given-up');
-    const call = clients.subscriber.pull({ subscription: subscriptionName('given-up'), maxMessages: 10 });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    (call as unknown as { cancel(): void }).cancel();
-    await expect(call).rejects.toMatchObject({ code: status.CANCELLED });
+    const request = toBinary(
+      PullRequestSchema,
+      create(PullRequestSchema, { subscription: subscriptionName('given-up'), maxMessages: 10 }),
+    );
+    const client = new Client(`127.0.0.1:${server().address('gcp').port}`, credentials.createInsecure());
+    const failed = new Promise((resolve) => {
+      const same = (bytes: Buffer): Buffer => bytes;
+      const call = client.makeUnaryRequest(
+        '/google.pubsub.v1.Subscriber/Pull',
+        same,
+        same,
+        Buffer.from(request),
+        resolve,
+      );
+      setTimeout(() => call.cancel(), 300);
+    });
+    expect(await failed).toMatchObject({ code: status.CANCELLED });
+    client.close();
     await new Promise((resolve) => setTimeout(resolve, 100));
     await publish('given-up', [{ data: Buffer.from('x') }]);
     expect(await pull('given-up')).toHaveLength(1);
