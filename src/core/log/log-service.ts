@@ -8,7 +8,7 @@ import { encodeMessage, MessageView, mintedId } from '../message-codec.js';
 import { EntryWriter } from '../partition/entry-writer.js';
 import type { PendingOperation } from '../partition/pipeline.js';
 import { ChannelKind, RecordType, writeArrival, writeOpenChannel } from '../partition/records.js';
-import { newArrival, setExtras } from '../queue/arrivals.js';
+import { newArrival, setExtras } from '../queue/arrival.js';
 import type { Queue } from '../queue/family.js';
 import type { QueueService } from '../queue/queue-service.js';
 import { EventLog } from './event-log.js';
@@ -212,15 +212,7 @@ export class LogService {
       writeArrival(main, arrival);
       main.u32(e.at);
       main.u32(e.length);
-      const { sequence, enqueuedAt, priority } = arrival;
-      const slot = this.#core.queues.allocateUncounted(queue, {
-        sequence,
-        enqueuedAt,
-        priority,
-        queue: queue.id,
-        position: e.at,
-        length: e.length,
-      });
+      const slot = this.#core.queues.allocateUnplaced(queue, arrival, e.at, e.length);
       setExtras(this.#core, slot, arrival);
       e.appending.slots.push(slot);
       e.appending.queues.push(queue);

@@ -4,7 +4,7 @@ import { EventLog } from '../log/event-log.js';
 import type { LogService } from '../log/log-service.js';
 import type { LogSettings } from '../log/types.js';
 import { DEFAULT_LOG_SETTINGS } from '../log/types.js';
-import { remember, setExtras } from '../queue/arrivals.js';
+import { remember, setExtras } from '../queue/arrival.js';
 import type { Family, Queue } from '../queue/family.js';
 import { applyTransfer } from '../queue/mover.js';
 import { applyPurge } from '../queue/purge.js';
@@ -97,20 +97,13 @@ export class Recovery implements RecordVisitor {
     if (queue === undefined) return;
     const { family } = queue;
     family.nextSequence = Math.max(family.nextSequence, arrival.sequence + 1);
-    const { sequence, enqueuedAt, priority } = arrival;
-    const slot = core.queues.allocate(queue, {
-      sequence,
-      enqueuedAt,
-      priority,
-      position,
-      length,
-      queue: queue.id,
-    });
+    const { sequence, enqueuedAt } = arrival;
+    const slot = core.queues.allocate(queue, arrival, position, length);
     setExtras(core, slot, arrival);
     core.queues.arrive(queue, slot);
     this.#found.get(family)?.set(sequence, slot);
     if (arrival.dedupId !== '') {
-      remember(family, arrival.dedupId, {
+      const entry = {
         at: enqueuedAt,
         id:
           payload === undefined
@@ -121,8 +114,8 @@ export class Recovery implements RecordVisitor {
         enqueuedAt,
         expiresAt: arrival.expiresAt,
         delayedTo: arrival.delayedTo,
-        limit: core.limits.dedupIdsMax,
-      });
+      };
+      remember(family, arrival.dedupId, entry, core.limits.dedupIdsMax);
     }
   }
 

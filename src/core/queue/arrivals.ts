@@ -1,12 +1,13 @@
 import { ByteWriter } from '../../base/bytes.js';
+import type { ChannelName } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
 import { encodeMessage, mintedId } from '../message-codec.js';
 import type { PendingOperation } from '../partition/pipeline.js';
-import type { Arrival } from '../partition/records.js';
 import { RecordType, writeArrival } from '../partition/records.js';
 import type { Admission } from './admission.js';
+import { blankArrival, fillArrival, forget, recall, remember, setExtras } from './arrival.js';
 import type { Channels } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { DedupEntry, Family, Queue } from './family.js';
@@ -17,16 +18,39 @@ const ARRIVAL_BYTES = 128;
 
 const QUEUE_GONE = new BrokerError('not-found', 'the queue was deleted');
 
+/** A message that was taken, and the result its sender gets. */
+class Acceptance implements SendResult {
+  readonly ok = true;
+  readonly duplicate = false;
+  readonly queue: Queue;
+  slot = -1;
+  sequence = 0;
+  enqueuedAt = 0;
+  expiresAt = 0;
+  delayedTo = 0;
+  readonly #ownId: string | undefined;
+
+  constructor(queue: Queue, ownId: string | undefined) {
+    this.queue = queue;
+    this.#ownId = ownId;
+  }
+
+  get channel(): ChannelName {
+    return this.queue.name;
+  }
+
+  // Minting costs more than all else here, and few senders look.
+  get id(): string {
+    return this.#ownId ?? mintedId(this.queue.id, this.sequence);
+  }
+}
+
 /** One send on its way to the disk. */
 class SendOperation implements PendingOperation {
   position = -1;
-  readonly slots: number[] = [];
-  readonly queues: Queue[] = [];
-  /** Index of each slot's message in the batch. */
-  readonly indexes: number[] = [];
   readonly outcomes: SendOutcome[];
-  resolve: (outcomes: readonly SendOutcome[]) => void = () => undefined;
-  reject: (error: BrokerError) => void = () => undefined;
+  resolve: ((outcomes: readonly SendOutcome[]) => void) | undefined;
+  reject: ((error: BrokerError) => void) | undefined;
   readonly #arrivals: Arrivals;
 
   constructor(arrivals: Arrivals, outcomes: SendOutcome[]) {
@@ -34,23 +58,37 @@ class SendOperation implements PendingOperation {
     this.outcomes = outcomes;
   }
 
+  get slots(): readonly number[] {
+    const slots: number[] = [];
+    for (const outcome of this.outcomes) if (outcome instanceof Acceptance) slots.push(outcome.slot);
+    return slots;
+  }
+
   commit(): void {
-    for (const i of this.#arrivals.land(this.slots, this.queues)) {
-      this.outcomes[this.indexes[i] as number] = { ok: false, error: QUEUE_GONE };
+    const { outcomes } = this;
+    for (let i = 0; i < outcomes.length; i++) {
+      const outcome = outcomes[i];
+      if (!(outcome instanceof Acceptance)) continue;
+      if (!this.#arrivals.land(outcome.queue, outcome.slot)) outcomes[i] = { ok: false, error: QUEUE_GONE };
     }
-    this.resolve(this.outcomes);
+    this.resolve?.(outcomes);
   }
 
   lose(error: BrokerError): void {
-    this.#arrivals.abandon(this.slots, this.queues);
-    this.reject(error);
+    for (let i = this.outcomes.length - 1; i >= 0; i--) {
+      const outcome = this.outcomes[i];
+      if (outcome instanceof Acceptance) this.#arrivals.abandon(outcome.queue, outcome.slot);
+    }
+    this.reject?.(error);
   }
 }
 
-/** A message's place in the send that brings it. */
-interface Place {
-  readonly operation: SendOperation;
-  readonly index: number;
+/** What writing a batch came to. */
+interface Written {
+  /** Messages in the journal's entry. */
+  durable: number;
+  /** One of them must be on disk before it is acknowledged. */
+  forced: boolean;
 }
 
 /** Sends: checks, the entry, and what happens when it is durable. */
@@ -60,6 +98,8 @@ export class Arrivals {
   readonly #deadLetters: DeadLetters;
   readonly #admission: Admission;
   readonly #scratch = new ByteWriter(4096);
+  // Filled anew for each message: it is read at once and never kept.
+  readonly #arrival = blankArrival();
 
   constructor(core: CoreContext, channels: Channels, deadLetters: DeadLetters, admission: Admission) {
     this.#core = core;
@@ -71,58 +111,57 @@ export class Arrivals {
   send(messages: readonly OutgoingMessage[], options: SendOptions): Promise<readonly SendOutcome[]> {
     const now = this.#core.clock.now();
     const bytes = this.#admission.check(messages);
-    const outcomes = new Array<SendOutcome>(messages.length);
-    const queues = this.#findQueues(messages, options, outcomes, now);
+    const outcomes: SendOutcome[] = [];
+    const duplicates = this.#decide(messages, options, outcomes, now);
+    const written = this.#write(messages, outcomes, now, bytes);
     const operation = new SendOperation(this, outcomes);
-    const written = this.#write(messages, queues, { operation, now, bytes });
+    if (written.durable > 0) {
+      const { pipeline, queues } = this.#core;
+      const position = pipeline.append(pipeline.main, written.forced, operation);
+      for (const outcome of outcomes) if (outcome instanceof Acceptance) queues.place(outcome.slot, position);
+    }
     return new Promise((resolve, reject) => {
       operation.resolve = resolve;
       operation.reject = reject;
-      if (written.durable > 0)
-        this.#core.pipeline.append(this.#core.pipeline.main, written.forced, operation);
+      if (written.durable > 0) return;
       // Duplicates answer when their original is safe; memory-only messages need no disk.
-      else if (written.duplicates) this.#core.pipeline.afterPending(operation);
+      if (duplicates) this.#core.pipeline.afterPending(operation);
       else operation.commit();
-      if (written.durable > 0) this.#settlePositions(operation);
     });
   }
 
-  /** Queue of each message that will be stored; refusals and duplicates get their outcome here. */
-  #findQueues(
+  /** Who is taken, who is refused, who was here before; true when there are duplicates. */
+  #decide(
     messages: readonly OutgoingMessage[],
     options: SendOptions,
     outcomes: SendOutcome[],
     now: number,
-  ): (Queue | undefined)[] {
-    const queues = new Array<Queue | undefined>(messages.length);
+  ): boolean {
     let refused: BrokerError | undefined;
+    let duplicates = false;
     let last: Queue | undefined;
     let lastName: string | undefined;
-    for (let i = 0; i < messages.length; i++) {
-      const message = messages[i] as OutgoingMessage;
+    for (const message of messages) {
       try {
-        const queue =
-          message.channel === lastName && last !== undefined && !last.deleted
-            ? last
-            : this.#channels.forArrival(message.channel, options.createMissing === true);
-        last = queue;
-        lastName = message.channel;
-        this.#checkRoom(queue, message);
-        const duplicate = this.#duplicateOf(queue.family, message.dedupId, now);
-        if (duplicate !== undefined) outcomes[i] = duplicate;
-        else queues[i] = queue;
+        if (message.channel !== lastName || last === undefined || last.deleted) {
+          last = this.#channels.forArrival(message.channel, options.createMissing === true);
+          lastName = message.channel;
+        }
+        this.#checkRoom(last, message);
+        const known = recall(last.family, message.dedupId, now);
+        if (known !== undefined) duplicates = true;
+        outcomes.push(known === undefined ? new Acceptance(last, message.id) : duplicateOf(known));
       } catch (caught) {
         refused = BrokerError.from(caught);
-        outcomes[i] = { ok: false, error: refused };
+        outcomes.push({ ok: false, error: refused });
       }
     }
     if (refused !== undefined && options.allOrNothing === true) {
-      for (let i = 0; i < messages.length; i++) {
-        queues[i] = undefined;
-        if (outcomes[i]?.ok !== false) outcomes[i] = { ok: false, error: refused };
+      for (let i = 0; i < outcomes.length; i++) {
+        if (outcomes[i]?.ok === true) outcomes[i] = { ok: false, error: refused };
       }
     }
-    return queues;
+    return duplicates;
   }
 
   #checkRoom(queue: Queue, message: OutgoingMessage): void {
@@ -137,52 +176,39 @@ export class Arrivals {
     throw new BrokerError('limit', `queue '${queue.name}' is full`);
   }
 
-  #duplicateOf(family: Family, dedupId: string | undefined, now: number): SendResult | undefined {
-    if (dedupId === undefined || family.settings.dedupWindowMs === 0) return undefined;
-    const known = family.dedup.get(dedupId);
-    if (known === undefined || known.at + family.settings.dedupWindowMs <= now) return undefined;
-    return { ok: true, duplicate: true, ...withoutAt(known) };
-  }
-
-  /** Writes the entry and takes slots; positions in them are offsets until `#settlePositions`. */
-  #write(
-    messages: readonly OutgoingMessage[],
-    queues: readonly (Queue | undefined)[],
-    batch: { operation: SendOperation; now: number; bytes: number },
-  ): { durable: number; forced: boolean; duplicates: boolean } {
+  /** Writes the entry and takes slots; their positions are offsets until the entry has its own. */
+  #write(messages: readonly OutgoingMessage[], outcomes: SendOutcome[], now: number, bytes: number): Written {
     const { main } = this.#core.pipeline;
-    let durable = 0;
-    let forced = false;
-    let duplicates = false;
-    for (let i = 0; i < messages.length; i++) {
-      const queue = queues[i];
+    const written: Written = { durable: 0, forced: false };
+    for (let i = 0; i < outcomes.length; i++) {
+      const outcome = outcomes[i];
+      if (!(outcome instanceof Acceptance)) continue;
       const message = messages[i] as OutgoingMessage;
-      if (queue === undefined) {
-        if (batch.operation.outcomes[i]?.ok === true) duplicates = true;
-        continue;
+      const { queue } = outcome;
+      if (message.dedupId !== undefined) {
+        // The same id twice in one batch: the second finds the first.
+        const known = recall(queue.family, message.dedupId, now);
+        if (known !== undefined) {
+          outcomes[i] = duplicateOf(known);
+          continue;
+        }
       }
-      // The same id twice in one batch: the second finds the first.
-      const duplicate = this.#duplicateOf(queue.family, message.dedupId, batch.now);
-      if (duplicate !== undefined) {
-        batch.operation.outcomes[i] = duplicate;
-        duplicates = true;
-        continue;
-      }
-      const arrival = newArrival(queue, message, batch.now);
+      fillArrival(this.#arrival, queue, message, now);
       if (queue.family.settings.durable) {
-        if (durable++ === 0) main.begin(batch.bytes + messages.length * ARRIVAL_BYTES);
-        if (message.transient !== true) forced = true;
-        this.#writeDurable(queue, message, arrival, { operation: batch.operation, index: i });
+        if (written.durable++ === 0) main.begin(bytes + messages.length * ARRIVAL_BYTES);
+        if (message.transient !== true) written.forced = true;
+        outcome.slot = this.#writeDurable(queue, message);
       } else {
-        this.#keep(queue, message, arrival, { operation: batch.operation, index: i });
+        outcome.slot = this.#keep(queue, message);
       }
-      batch.operation.outcomes[i] = this.#accepted(queue, message, arrival);
+      this.#accept(outcome, message);
     }
-    return { durable, forced, duplicates };
+    return written;
   }
 
-  #writeDurable(queue: Queue, message: OutgoingMessage, arrival: Arrival, batch: Place): void {
+  #writeDurable(queue: Queue, message: OutgoingMessage): number {
     const { main } = this.#core.pipeline;
+    const arrival = this.#arrival;
     main.u8(RecordType.send);
     writeArrival(main, arrival);
     const lengthAt = main.offset;
@@ -191,168 +217,63 @@ export class Arrivals {
     encodeMessage(main, message, queue.id, arrival.sequence);
     const length = main.offset - at;
     main.patchU32(lengthAt, length);
-    // The position is an offset until the entry has one; live bytes are counted then, too.
-    this.#take(queue, arrival, batch.operation, { position: at, length, index: batch.index });
-  }
-
-  #keep(queue: Queue, message: OutgoingMessage, arrival: Arrival, batch: Place): void {
-    const scratch = this.#scratch;
-    scratch.length = 0;
-    encodeMessage(scratch, message, queue.id, arrival.sequence);
-    const bytes = Buffer.from(scratch.buffer.subarray(0, scratch.length));
-    const slot = this.#take(queue, arrival, batch.operation, {
-      position: -1,
-      length: bytes.length,
-      index: batch.index,
-    });
-    this.#core.queues.table.keepInMemory(slot, bytes);
-  }
-
-  #take(
-    queue: Queue,
-    arrival: Arrival,
-    operation: SendOperation,
-    place: { position: number; length: number; index: number },
-  ): number {
-    const slot = this.#core.queues.allocateUncounted(queue, {
-      sequence: arrival.sequence,
-      enqueuedAt: arrival.enqueuedAt,
-      queue: queue.id,
-      priority: arrival.priority,
-      position: place.position,
-      length: place.length,
-    });
+    const slot = this.#core.queues.allocateUnplaced(queue, arrival, at, length);
     setExtras(this.#core, slot, arrival);
-    operation.slots.push(slot);
-    operation.queues.push(queue);
-    operation.indexes.push(place.index);
     return slot;
   }
 
-  #settlePositions(operation: SendOperation): void {
-    for (const slot of operation.slots) this.#core.queues.place(slot, operation.position);
+  #keep(queue: Queue, message: OutgoingMessage): number {
+    const scratch = this.#scratch;
+    scratch.length = 0;
+    encodeMessage(scratch, message, queue.id, this.#arrival.sequence);
+    const bytes = Buffer.from(scratch.buffer.subarray(0, scratch.length));
+    const slot = this.#core.queues.allocate(queue, this.#arrival, -1, bytes.length);
+    setExtras(this.#core, slot, this.#arrival);
+    this.#core.queues.table.keepInMemory(slot, bytes);
+    return slot;
   }
 
-  #accepted(queue: Queue, message: OutgoingMessage, arrival: Arrival): SendResult {
-    const { family } = queue;
-    const id = message.id ?? mintedId(queue.id, arrival.sequence);
-    if (message.dedupId !== undefined && family.settings.dedupWindowMs > 0) {
-      remember(family, message.dedupId, {
-        at: arrival.enqueuedAt,
-        id,
-        channel: queue.name,
-        sequence: arrival.sequence,
-        enqueuedAt: arrival.enqueuedAt,
-        expiresAt: arrival.expiresAt,
-        delayedTo: arrival.delayedTo,
-        limit: this.#core.limits.dedupIdsMax,
-      });
-    }
-    return {
-      ok: true,
-      channel: queue.name,
-      id,
-      sequence: arrival.sequence,
-      enqueuedAt: arrival.enqueuedAt,
-      expiresAt: arrival.expiresAt,
-      delayedTo: arrival.delayedTo,
-      duplicate: false,
-    };
+  #accept(outcome: Acceptance, message: OutgoingMessage): void {
+    const { sequence, enqueuedAt, expiresAt, delayedTo } = this.#arrival;
+    outcome.sequence = sequence;
+    outcome.enqueuedAt = enqueuedAt;
+    outcome.expiresAt = expiresAt;
+    outcome.delayedTo = delayedTo;
+    const { family } = outcome.queue;
+    if (message.dedupId === undefined || family.settings.dedupWindowMs === 0) return;
+    const { id, channel } = outcome;
+    const entry = { at: enqueuedAt, id, channel, sequence, enqueuedAt, expiresAt, delayedTo };
+    remember(family, message.dedupId, entry, this.#core.limits.dedupIdsMax);
   }
 
-  /** Arrivals are durable: into their queues. Gives the places of those whose queue was deleted before them. */
-  land(slots: readonly number[], queues: readonly Queue[]): readonly number[] {
+  /** An arrival is durable: into its queue. False when that was deleted before it. */
+  land(queue: Queue, slot: number): boolean {
     const store = this.#core.queues;
-    let gone: number[] = NONE;
-    for (let i = 0; i < slots.length; i++) {
-      const slot = slots[i] as number;
-      const queue = queues[i] as Queue;
-      if (queue.deleted) {
-        store.abandon(queue, slot);
-        gone = [...gone, i];
-        continue;
-      }
-      store.arrive(queue, slot);
-      queue.family.sent++;
-      const { maxLength, maxLengthBytes, overflow } = queue.family.settings;
-      if ((maxLength > 0 || maxLengthBytes > 0) && overflow === 'drop-head') this.#deadLetters.trim(queue);
-    }
-    return gone;
-  }
-
-  /** Arrivals will never be durable. */
-  abandon(slots: readonly number[], queues: readonly Queue[]): void {
-    const store = this.#core.queues;
-    for (let i = slots.length - 1; i >= 0; i--) {
-      const slot = slots[i] as number;
-      const queue = queues[i] as Queue;
-      forget(queue.family, store.table.sequence(slot));
+    if (queue.deleted) {
       store.abandon(queue, slot);
-      store.dropIfEmpty(queue);
+      return false;
     }
+    store.arrive(queue, slot);
+    const { family } = queue;
+    family.sent++;
+    if (bounded(family) && family.settings.overflow === 'drop-head') this.#deadLetters.trim(queue);
+    return true;
+  }
+
+  /** An arrival will never be durable. */
+  abandon(queue: Queue, slot: number): void {
+    const store = this.#core.queues;
+    if (queue.family.dedup.size > 0) forget(queue.family, store.table.sequence(slot));
+    store.abandon(queue, slot);
+    store.dropIfEmpty(queue);
   }
 }
 
-const NONE: number[] = [];
-
-/** The arrival of `message` in `queue`: the next sequence, and its times by the message's policy and the queue's settings. */
-export function newArrival(queue: Queue, message: OutgoingMessage, now: number): Arrival {
-  const { family } = queue;
-  const { settings } = family;
-  const policy = message.policy;
-  const delayMs = policy?.delayMs ?? 0;
-  const own = policy?.expirationMs ?? 0;
-  const ttl = settings.messageTtlMs;
-  const lifeMs = own > 0 && ttl > 0 ? Math.min(own, ttl) : own + ttl;
-  return {
-    queue: queue.id,
-    sequence: family.nextSequence++,
-    enqueuedAt: now,
-    expiresAt: lifeMs > 0 ? now + delayMs + lifeMs : 0,
-    delayedTo: delayMs > 0 ? now + delayMs : 0,
-    priority: Math.min(message.priority ?? 0, settings.maxPriority),
-    maxReceiveCount: policy?.maxReceiveCount ?? 0,
-    maxReceiveQueue: policy?.maxReceiveQueue ?? '',
-    dedupId: settings.dedupWindowMs > 0 ? (message.dedupId ?? '') : '',
-    reRoutedFrom: '',
-  };
+function bounded(family: Family): boolean {
+  return family.settings.maxLength > 0 || family.settings.maxLengthBytes > 0;
 }
 
-/** Keeps what few messages have beside the table. */
-export function setExtras(core: CoreContext, slot: number, a: Arrival): void {
-  const { expiresAt, delayedTo, maxReceiveCount, maxReceiveQueue, reRoutedFrom } = a;
-  if (expiresAt === 0 && delayedTo === 0 && maxReceiveCount === 0 && reRoutedFrom === '') return;
-  Object.assign(core.queues.table.extrasOf(slot), {
-    expiresAt,
-    delayedTo,
-    maxReceiveCount,
-    maxReceiveQueue,
-    reRoutedFrom,
-  });
-}
-
-/** Puts an accepted id into the window; ids past it leave from the front, as do the oldest of too many. */
-export function remember(
-  family: Family,
-  dedupId: string,
-  entry: DedupEntry & { readonly limit: number },
-): void {
-  const { dedup } = family;
-  const { limit, ...kept } = entry;
-  dedup.delete(dedupId);
-  dedup.set(dedupId, kept);
-  const oldest = entry.at - family.settings.dedupWindowMs;
-  for (const [id, known] of dedup) {
-    if (known.at > oldest && dedup.size <= limit) break;
-    dedup.delete(id);
-  }
-}
-
-function forget(family: Family, sequence: number): void {
-  for (const [id, known] of family.dedup) if (known.sequence === sequence) family.dedup.delete(id);
-}
-
-function withoutAt(entry: DedupEntry): Omit<DedupEntry, 'at'> {
-  const { at: _at, ...rest } = entry;
-  return rest;
+function duplicateOf(known: DedupEntry): SendResult {
+  const { id, channel, sequence, enqueuedAt, expiresAt, delayedTo } = known;
+  return { ok: true, duplicate: true, id, channel, sequence, enqueuedAt, expiresAt, delayedTo };
 }

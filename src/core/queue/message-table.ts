@@ -69,16 +69,6 @@ export interface Extras {
   reRoutedFrom: string;
 }
 
-/** A slot as one thing, for code that is not in a hurry. */
-export interface NewSlot {
-  readonly sequence: number;
-  readonly position: number;
-  readonly length: number;
-  readonly enqueuedAt: number;
-  readonly queue: number;
-  readonly priority: number;
-}
-
 /**
  * Every message of a partition, whatever its queue: columns in typed arrays, by slot. A waiting message costs SLOT_BYTES
  * and no object, so millions of them neither fill the heap nor slow the collector.
@@ -112,7 +102,8 @@ export class MessageTable {
     return slot & MASK;
   }
 
-  allocate(s: NewSlot): number {
+  /** A pending slot of a queue; what else it has is set by the caller. */
+  allocate(queue: number, position: number, length: number): number {
     let slot = this.#freeHead;
     if (slot !== NO_SLOT) {
       this.#freeHead = this.chunk(slot).next[slot & MASK] ?? NO_SLOT;
@@ -122,17 +113,17 @@ export class MessageTable {
     }
     const c = this.chunk(slot);
     const i = slot & MASK;
-    c.sequence[i] = s.sequence;
-    c.position[i] = s.position;
-    c.enqueuedAt[i] = s.enqueuedAt;
-    c.length[i] = s.length;
+    c.sequence[i] = 0;
+    c.position[i] = position;
+    c.enqueuedAt[i] = 0;
+    c.length[i] = length;
     c.next[i] = NO_SLOT;
     c.prev[i] = NO_SLOT;
-    c.queue[i] = s.queue;
+    c.queue[i] = queue;
     c.firstReceived[i] = 0;
     c.count[i] = 0;
     c.state[i] = State.pending;
-    c.priority[i] = s.priority;
+    c.priority[i] = 0;
     this.#used++;
     return slot;
   }

@@ -6,7 +6,7 @@ import { encodeMessage } from '../message-codec.js';
 import type { PendingOperation } from '../partition/pipeline.js';
 import type { Arrival } from '../partition/records.js';
 import { RecordType, writeArrival, writeSequences } from '../partition/records.js';
-import { newArrival, setExtras } from './arrivals.js';
+import { newArrival, setExtras } from './arrival.js';
 import type { Bodies } from './bodies.js';
 import type { Channels } from './channels.js';
 import type { Effects } from './effects.js';
@@ -105,14 +105,8 @@ export class Mover {
     const { queue, slot, target, order, body } = m;
     const { queues, pipeline } = this.#core;
     const arrival = this.#arrival(slot, target, order);
-    const fresh = {
-      sequence: arrival.sequence,
-      enqueuedAt: arrival.enqueuedAt,
-      queue: target.id,
-      priority: arrival.priority,
-    };
     if (!target.family.settings.durable) {
-      const kept = queues.allocate(target, { ...fresh, position: -1, length: body.length });
+      const kept = queues.allocate(target, arrival, -1, body.length);
       queues.table.keepInMemory(kept, Buffer.from(body));
       setExtras(this.#core, kept, arrival);
       queues.arrive(target, kept);
@@ -124,7 +118,7 @@ export class Mover {
       main.u32(body.length);
       const at = main.offset;
       main.bytes(body);
-      const moved = queues.allocateUncounted(target, { ...fresh, position: at, length: body.length });
+      const moved = queues.allocateUnplaced(target, arrival, at, body.length);
       setExtras(this.#core, moved, arrival);
       queues.place(moved, pipeline.append(main, true, this.#landing(target, moved)));
     }
@@ -161,15 +155,7 @@ export class Mover {
       encodeMessage(main, message, target.id, arrival.sequence);
       const length = main.offset - at;
       main.patchU32(lengthAt, length);
-      const { sequence, enqueuedAt, priority } = arrival;
-      const slot = queues.allocateUncounted(target, {
-        sequence,
-        enqueuedAt,
-        priority,
-        queue: target.id,
-        position: at,
-        length,
-      });
+      const slot = queues.allocateUnplaced(target, arrival, at, length);
       setExtras(this.#core, slot, arrival);
       landings.push({ target, slot });
     });

@@ -109,37 +109,51 @@ export class QueueService {
     }
   }
 
-  async send(messages: readonly OutgoingMessage[], options: SendOptions): Promise<readonly SendOutcome[]> {
-    if (messages.length === 0) return [];
-    const sent = this.#arrivals.send(messages, options);
-    this.handOut.serveDirty();
-    return sent;
+  // These do not await what they return: a promise less for each call.
+  send(messages: readonly OutgoingMessage[], options: SendOptions): Promise<readonly SendOutcome[]> {
+    if (messages.length === 0) return Promise.resolve([]);
+    try {
+      const sent = this.#arrivals.send(messages, options);
+      this.handOut.serveDirty();
+      return sent;
+    } catch (caught) {
+      return Promise.reject(BrokerError.from(caught));
+    }
   }
 
   /** Copies made by a log are durable: into their queues. */
   land(slots: readonly number[], queues: readonly Queue[]): void {
-    this.#arrivals.land(slots, queues);
+    slots.forEach((slot, i) => this.#arrivals.land(queues[i] as Queue, slot));
   }
 
   /** Copies made by a log will never be durable. */
   abandon(slots: readonly number[], queues: readonly Queue[]): void {
-    this.#arrivals.abandon(slots, queues);
+    for (let i = slots.length - 1; i >= 0; i--)
+      this.#arrivals.abandon(queues[i] as Queue, slots[i] as number);
   }
 
-  async receive(request: ReceiveRequest): Promise<readonly Delivery[]> {
-    if (request.max < 1) throw new BrokerError('invalid-argument', 'max must be at least 1');
-    const place = this.channels.forConsumer(request.channel, request.createMissing === true);
-    return this.handOut.receive(place, request);
+  receive(request: ReceiveRequest): Promise<readonly Delivery[]> {
+    try {
+      if (request.max < 1) throw new BrokerError('invalid-argument', 'max must be at least 1');
+      const place = this.channels.forConsumer(request.channel, request.createMissing === true);
+      return this.handOut.receive(place, request);
+    } catch (caught) {
+      return Promise.reject(BrokerError.from(caught));
+    }
   }
 
   consume(request: ConsumeRequest): Consumer {
     return this.handOut.consume(this.channels.forConsumer(request.channel, false), request);
   }
 
-  async settle(request: SettleRequest): Promise<SettleResult> {
-    const settled = this.#settlements.settle(request);
-    this.handOut.serveDirty();
-    return settled;
+  settle(request: SettleRequest): Promise<SettleResult> {
+    try {
+      const settled = this.#settlements.settle(request);
+      this.handOut.serveDirty();
+      return settled;
+    } catch (caught) {
+      return Promise.reject(BrokerError.from(caught));
+    }
   }
 
   holds(token: LeaseToken): boolean {

@@ -2,10 +2,16 @@ import { DeadlineHeap } from '../../base/deadline-heap.js';
 import type { ChannelName } from '../channel-name.js';
 import type { LiveExtents } from '../partition/live-extents.js';
 import { Family, Queue } from './family.js';
-import type { NewSlot } from './message-table.js';
 import { MessageTable, State } from './message-table.js';
 import { SlotList } from './slot-list.js';
 import type { QueueSettings } from './types.js';
+
+/** What a slot takes over from an arrival. */
+export interface SlotArrival {
+  readonly sequence: number;
+  readonly enqueuedAt: number;
+  readonly priority: number;
+}
 
 /**
  * The state of all queues and its transitions. No policy, no clock, no journal: live traffic and replay drive the same code, so
@@ -122,16 +128,22 @@ export class QueueStore {
   // Slots ------------------------------------------------------------------------------------------------------
 
   /** A slot for a message on its way in; `arrive` puts it in its queue. The position is final (or -1). */
-  allocate(queue: Queue, s: NewSlot): number {
-    this.live.add(s.position, s.length);
-    return this.allocateUncounted(queue, s);
+  allocate(queue: Queue, arrival: SlotArrival, position: number, length: number): number {
+    this.live.add(position, length);
+    return this.allocateUnplaced(queue, arrival, position, length);
   }
 
   /** Likewise, while the position is still an offset into an entry that is being written: `place` makes it final. */
-  allocateUncounted(queue: Queue, s: NewSlot): number {
+  allocateUnplaced(queue: Queue, arrival: SlotArrival, position: number, length: number): number {
     queue.arriving++;
-    queue.family.bytes += s.length;
-    return this.table.allocate(s);
+    queue.family.bytes += length;
+    const slot = this.table.allocate(queue.id, position, length);
+    const c = this.table.chunk(slot);
+    const i = this.table.index(slot);
+    c.sequence[i] = arrival.sequence;
+    c.enqueuedAt[i] = arrival.enqueuedAt;
+    c.priority[i] = arrival.priority;
+    return slot;
   }
 
   /** The entry of a new slot begins at `base`. Messages kept in memory stay where they are. */
