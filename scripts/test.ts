@@ -40,6 +40,17 @@ for (const tool of foreignTools()) {
   );
 }
 
+// Tests that start the product as a process start its build, which is up three times sooner than the sources.
+const built = spawnSync(
+  process.execPath,
+  [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+  },
+);
+if (built.status !== 0) console.log('the build failed: processes under test run from the sources');
+
 const folder = mkdtempSync(join(tmpdir(), 'polymq-test-'));
 const countsFile = join(folder, 'counts.json');
 const reporters = [
