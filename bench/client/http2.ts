@@ -298,7 +298,9 @@ export class GrpcConnection {
     const status = headers.get('grpc-status');
     this.#end(id, {
       status: status === undefined ? 2 : Number(status),
-      message: headers.get('grpc-message') ?? (status === undefined ? 'no status in the trailers' : ''),
+      message:
+        decodeMessage(headers.get('grpc-message')) ??
+        (status === undefined ? 'no status in the trailers' : ''),
     });
   }
 
@@ -340,6 +342,13 @@ class OpenCall implements GrpcCall {
   cancel(): void {
     this.#cancel();
   }
+}
+
+/** The text of a `grpc-message` header, which is percent-encoded. */
+function decodeMessage(text: string | undefined): string | undefined {
+  return text?.replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, (part) =>
+    Buffer.from(part.replaceAll('%', ''), 'hex').toString('utf8'),
+  );
 }
 
 function grpcMessage(message: Uint8Array): Buffer {

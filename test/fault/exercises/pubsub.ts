@@ -5,7 +5,7 @@ import type { Timeline } from '../timeline.js';
 import { OrderCheck, Track, Violation } from '../track.js';
 
 const PROJECT = 'projects/fault';
-const TOPIC = `${PROJECT}/topics/t`;
+const TOPIC = `${PROJECT}/topics/fault`;
 const PLAIN = `${PROJECT}/subscriptions/plain`;
 const ORDERED = `${PROJECT}/subscriptions/ordered`;
 const KEYS = 4;
