@@ -100,7 +100,7 @@ export interface DownstreamResponse {
   TransactionComplete: boolean;
 }
 export interface UpstreamResponse {
-  RefRequestId: string;
+  RefRequestID: string;
   Results: SendResult[];
   IsError: boolean;
   Error: string;
@@ -127,7 +127,7 @@ export interface ReceiveResponse {
   Messages: ReceivedMessage[];
   MessagesReceived: number;
   MessagesExpired: number;
-  IsPeek: boolean;
+  IsPeak: boolean;
   IsError: boolean;
   Error: string;
 }
@@ -224,7 +224,7 @@ export class NativeClient {
       Channel: channel,
       MaxNumberOfMessages: options.max ?? 1,
       WaitTimeSeconds: options.waitSeconds ?? 1,
-      IsPeek: options.isPeek ?? false,
+      IsPeak: options.isPeek ?? false,
     });
   }
 
@@ -249,7 +249,7 @@ export class NativeClient {
   }
 
   upstream(): Stream<{ RequestID?: string; Messages: QueueMessage[] }, UpstreamResponse> {
-    return new Stream(this.#duplex('QueuesUpstream'), 'RefRequestId');
+    return new Stream(this.#duplex('QueuesUpstream'), 'RefRequestID');
   }
 
   downstream(): DownstreamStream {

@@ -13,6 +13,9 @@ export const GRPC_LIMITS = {
   /** Bytes a peer may send ahead on one call, and on one connection, before they are read. */
   streamWindowBytes: 1024 * 1024,
   connectionWindowBytes: 8 * 1024 * 1024,
+  /** A silent peer is asked whether it is there, and cut when it does not answer in time. */
+  keepaliveMs: 20_000,
+  keepaliveTimeoutMs: 10_000,
 } as const;
 
 export interface GrpcListenerOptions {
@@ -72,6 +75,8 @@ class Listener implements GrpcListener {
       'grpc.max_receive_message_length': options.maxReceiveBytes,
       'grpc.max_send_message_length': -1,
       'grpc.max_concurrent_streams': GRPC_LIMITS.streamsPerConnectionMax,
+      'grpc.keepalive_time_ms': GRPC_LIMITS.keepaliveMs,
+      'grpc.keepalive_timeout_ms': GRPC_LIMITS.keepaliveTimeoutMs,
       // Channelz counts every message; nobody reads it here.
       'grpc.enable_channelz': 0,
     };

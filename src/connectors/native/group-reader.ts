@@ -34,15 +34,24 @@ export class GroupReaders {
     this.#broker = broker;
   }
 
+  /** Resolves when nobody holds the position here, at once if so. */
+  whenFree(request: ReaderRequest): Promise<void> {
+    return this.#readers.get(this.#keyOf(request))?.closed ?? Promise.resolve();
+  }
+
   /** Adds a member; returns how it leaves. Throws `already-exists` when the position has its one member. */
   join(request: ReaderRequest, member: ReaderMember): () => void {
-    const key = `${this.#broker.resolve(request.channel)} ${request.durable}`;
+    const key = this.#keyOf(request);
     let reader = this.#readers.get(key);
     if (reader === undefined) {
       reader = new Reader(this.#subscribe(request), () => void this.#readers.delete(key));
       this.#readers.set(key, reader);
     } else if (!request.isShared) throw new BrokerError('already-exists', request.takenText);
     return reader.add(member);
+  }
+
+  #keyOf(request: ReaderRequest): string {
+    return `${this.#broker.resolve(request.channel)} ${request.durable}`;
   }
 
   #subscribe(request: ReaderRequest): LogSubscription {
@@ -70,8 +79,10 @@ interface Part {
  * that member goes away first. The position follows the oldest part that is not taken, so nothing is passed over.
  */
 class Reader {
+  readonly closed: Promise<void>;
   readonly #subscription: LogSubscription;
   readonly #onClosed: () => void;
+  #resolveClosed: () => void = () => undefined;
   /** Members with nothing under way, longest idle first. */
   readonly #idle: ReaderMember[] = [];
   readonly #members = new Set<ReaderMember>();
@@ -85,6 +96,7 @@ class Reader {
   constructor(subscription: LogSubscription, onClosed: () => void) {
     this.#subscription = subscription;
     this.#onClosed = onClosed;
+    this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
   }
 
   add(member: ReaderMember): () => void {
@@ -106,6 +118,7 @@ class Reader {
     this.#isClosed = true;
     this.#subscription.close();
     this.#onClosed();
+    this.#resolveClosed();
   }
 
   async #pump(): Promise<void> {

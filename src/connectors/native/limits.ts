@@ -23,6 +23,8 @@ export const NATIVE_LIMITS = {
   /** Sends on one stream that are not confirmed yet; reading stops above and goes on below half of it. */
   unconfirmedPerStreamMax: 8192,
   unconfirmedBytesPerStreamMax: 64 * 1024 * 1024,
+  /** How long a subscriber waits for another one to leave the same durable position before it is refused. */
+  takeOverMs: 1000,
   /** Events that one subscriber is given before the first of them has left. */
   eventsPerTurn: 64,
 } as const;

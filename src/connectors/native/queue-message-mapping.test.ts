@@ -97,7 +97,7 @@ describe('a message on its way out', () => {
     receiveCount: 2,
     expiresAt: 1_700_000_001_501,
     delayedTo: 0,
-    reRoutedFrom: 'old',
+    reRoutedFrom: '',
   };
 
   it('shows all there is to know', () => {
@@ -113,12 +113,19 @@ describe('a message on its way out', () => {
         sequence: 5,
         md5OfBody: '5d41402abc4b2a76b9719d911017c592',
         receiveCount: 2,
-        reRouted: true,
-        reRoutedFromQueue: 'old',
+        reRouted: false,
+        reRoutedFromQueue: '',
         expirationAt: 1_700_000_001_501_000_000n,
         delayedTo: 0n,
       },
       policy: { expirationSeconds: 2, delaySeconds: 0, maxReceiveCount: 2, maxReceiveQueue: 'd' },
+    });
+  });
+
+  it('shows where it was dead-lettered from, and no policy any more', () => {
+    expect(deliveredQueueMessage({ ...seen, reRoutedFrom: 'old' }, 'name')).toMatchObject({
+      attributes: { reRouted: true, reRoutedFromQueue: 'old' },
+      policy: {},
     });
   });
 

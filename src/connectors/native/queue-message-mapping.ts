@@ -95,7 +95,8 @@ export function deliveredQueueMessage(
       expirationAt: nanoseconds(seen.expiresAt),
       delayedTo: nanoseconds(seen.delayedTo),
     },
-    policy: deliveredPolicy(message),
+    // What was dead-lettered or moved has its policy behind it.
+    policy: seen.reRoutedFrom === '' ? deliveredPolicy(message) : {},
   };
 }
 

@@ -5,7 +5,8 @@ import { FlowWriter } from '../../kit/grpc-call.js';
 import { OWN_TEXTS, TEXTS } from '../error-texts.js';
 import { CallFault, nativeStatus } from '../errors.js';
 import { eventReceive, startPosition } from '../event-mapping.js';
-import type { GroupReaders, ReaderMember } from '../group-reader.js';
+import type { GroupReaders, ReaderMember, ReaderRequest } from '../group-reader.js';
+import { NATIVE_LIMITS } from '../limits.js';
 import { eventsSubscriptionFault, storeSubscriptionFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import { SubscribeType, type EventReceive, type Subscribe } from '../wire/messages.js';
@@ -20,55 +21,86 @@ type Call = ServerWritableStream<Subscribe, EventReceive>;
  */
 export function subscribeToEvents(service: NativeService, groups: GroupReaders) {
   return (call: Call): void => {
-    const writer = new FlowWriter<EventReceive>(call);
-    try {
-      subscribe(service, groups, call, writer);
-    } catch (caught) {
-      service.counters.requests_refused++;
-      writer.fail(nativeStatus(caught));
-    }
+    new SubscriberSession(service, groups, call).start();
   };
 }
 
-function subscribe(
-  service: NativeService,
-  groups: GroupReaders,
-  call: Call,
-  writer: FlowWriter<EventReceive>,
-): void {
-  const request = call.request;
-  check(request);
+class SubscriberSession {
+  readonly #service: NativeService;
+  readonly #groups: GroupReaders;
+  readonly #call: Call;
+  readonly #writer: FlowWriter<EventReceive>;
+  #leaveReader: () => void = () => undefined;
+
+  constructor(service: NativeService, groups: GroupReaders, call: Call) {
+    this.#service = service;
+    this.#groups = groups;
+    this.#call = call;
+    this.#writer = new FlowWriter(call);
+  }
+
+  start(): void {
+    const leave = this.#service.sessions.enter(this);
+    onOver(this.#call, () => {
+      leave();
+      this.#leaveReader();
+    });
+    this.#join().catch((caught: unknown) => {
+      this.#service.counters.requests_refused++;
+      this.#writer.fail(nativeStatus(caught));
+    });
+  }
+
+  drain(): void {
+    this.#leaveReader();
+    this.#writer.fail(nativeStatus(new BrokerError('draining', TEXTS.shutdown)));
+  }
+
+  async #join(): Promise<void> {
+    const { request } = this.#call;
+    check(request);
+    const reader = readerRequest(request);
+    if (!reader.isShared) await this.#awaitFree(reader);
+    if (this.#writer.ended) return;
+    this.#leaveReader = this.#groups.join(reader, this.#member(request.channel));
+  }
+
+  /** A client that comes back at once may be quicker than the news that its last stream has ended. */
+  async #awaitFree(reader: ReaderRequest): Promise<void> {
+    const { clock } = this.#service;
+    await new Promise<void>((resolve) => {
+      const timer = clock.after(NATIVE_LIMITS.takeOverMs, resolve);
+      void this.#groups.whenFree(reader).then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+
+  #member(channel: string): ReaderMember {
+    const writer = this.#writer;
+    return {
+      ready: () => writer.ready(),
+      deliver: async (events) => {
+        const accepted = await writer.deliver(events.map((event) => eventReceive(event, channel)));
+        if (accepted) this.#service.counters.events_delivered += events.length;
+        return accepted;
+      },
+      fail: (caught) => writer.fail(nativeStatus(caught)),
+    };
+  }
+}
+
+function readerRequest(request: Subscribe): ReaderRequest {
   const { channel, group, clientId } = request;
-  const member: ReaderMember = {
-    ready: () => writer.ready(),
-    deliver: async (events) => {
-      const accepted = await writer.deliver(events.map((event) => eventReceive(event, channel)));
-      if (accepted) service.counters.events_delivered += events.length;
-      return accepted;
-    },
-    fail: (caught) => writer.fail(nativeStatus(caught)),
+  return {
+    channel: channel as ChannelName,
+    // Prefixes keep a client and a group of one name apart.
+    durable: group === '' ? `client:${clientId}` : `group:${group}`,
+    start: startPosition(request),
+    isShared: group !== '',
+    takenText: OWN_TEXTS.alreadySubscribed(clientId, channel),
   };
-  const leaveReader = groups.join(
-    {
-      channel: channel as ChannelName,
-      // Prefixes keep a client and a group of one name apart.
-      durable: group === '' ? `client:${clientId}` : `group:${group}`,
-      start: startPosition(request),
-      isShared: group !== '',
-      takenText: OWN_TEXTS.alreadySubscribed(clientId, channel),
-    },
-    member,
-  );
-  const leaveSessions = service.sessions.enter({
-    drain: () => {
-      leaveReader();
-      writer.fail(nativeStatus(new BrokerError('draining', TEXTS.shutdown)));
-    },
-  });
-  onOver(call, () => {
-    leaveSessions();
-    leaveReader();
-  });
 }
 
 function check(request: Subscribe): void {

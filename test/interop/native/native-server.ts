@@ -1,0 +1,59 @@
+import { ManualClock, SystemClock, type Clock } from '../../../src/base/clock.js';
+import { SystemIds } from '../../../src/base/ids.js';
+import { silentLog } from '../../../src/base/log.js';
+import type { Connector } from '../../../src/connectors/kit/connector.js';
+import { createNativeConnector, nativeConfigSchema } from '../../../src/connectors/native/index.js';
+import { openBroker, type OpenBroker } from '../../../src/core/broker.js';
+import { MemoryJournal } from '../../../src/journal/memory/memory-journal.js';
+import { NativeClient } from '../../support/native-client.js';
+
+/** The native API alone over a broker in memory, and clients of it. */
+export interface NativeServer {
+  readonly broker: OpenBroker;
+  readonly connector: Connector;
+  readonly port: number;
+  readonly address: string;
+  /** A client that is closed with the server. */
+  client(clientId?: string): NativeClient;
+  stop(): Promise<void>;
+}
+
+export async function startNativeServer(clock: Clock = new SystemClock()): Promise<NativeServer> {
+  const ids = new SystemIds();
+  const broker = await openBroker({ journal: new MemoryJournal(), clock, log: silentLog });
+  const context = { broker, clock, ids, log: silentLog, host: '127.0.0.1', version: '0.0.0' };
+  const connector = createNativeConnector(context, nativeConfigSchema.parse({ enable: true, port: 0 }));
+  const [bound] = await connector.start();
+  const port = bound?.port ?? 0;
+  const clients: NativeClient[] = [];
+  return {
+    broker,
+    connector,
+    port,
+    address: `127.0.0.1:${String(port)}`,
+    client: (clientId) => {
+      const client = new NativeClient(`127.0.0.1:${String(port)}`, clientId);
+      clients.push(client);
+      return client;
+    },
+    stop: async () => {
+      for (const client of clients) client.close();
+      await connector.drain(0);
+      await connector.stop();
+      await broker.close();
+    },
+  };
+}
+
+/** Resolves when `isTrue` says so: for what the server does on its own after a call was sent. */
+export async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** Moves time in steps that are short against every deadline of the broker, letting its calls run in between. */
+export async function pass(clock: ManualClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 50) {
+    clock.advance(Math.min(50, left));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
