@@ -1,17 +1,21 @@
 import { BrokerError } from '../errors.js';
+import type { EventLog } from '../log/event-log.js';
+import { State } from '../queue/message-table.js';
 import type { Changes } from '../registry/changes.js';
 import type { PartitionState } from './checkpoint.js';
 import { writeCheckpoint } from './checkpoint.js';
 import { EntryWriter } from './entry-writer.js';
-import { relocateBodies } from './recovery.js';
 import { RecordType } from './records.js';
 
 /** Bytes of survivors the cleaner puts into one entry. */
 const CLEAN_ENTRY_BYTES = 1024 * 1024;
 
+/** A body to be copied, and who refers to it. */
 interface Survivor {
   readonly position: number;
   readonly length: number;
+  readonly slots: number[];
+  readonly events: { readonly log: EventLog; readonly sequence: number }[];
 }
 
 /**
@@ -124,20 +128,25 @@ export class Housekeeping {
   #survivors(extents: ReadonlySet<number>): Survivor[] {
     const { journal, queues } = this.#state.core;
     const { table } = queues;
-    const found = new Map<number, number>();
-    const look = (position: number, length: number): void => {
-      if (position >= 0 && extents.has(Math.floor(position / journal.extentBytes)))
-        found.set(position, length);
+    const found = new Map<number, Survivor>();
+    const look = (position: number, length: number): Survivor | undefined => {
+      if (position < 0 || !extents.has(Math.floor(position / journal.extentBytes))) return undefined;
+      let survivor = found.get(position);
+      if (survivor === undefined) {
+        survivor = { position, length, slots: [], events: [] };
+        found.set(position, survivor);
+      }
+      return survivor;
     };
     for (let slot = 0; slot < table.end; slot++) {
-      if (table.state(slot) !== 0) look(table.position(slot), table.length(slot));
+      if (table.state(slot) !== State.free) look(table.position(slot), table.length(slot))?.slots.push(slot);
     }
     for (const log of this.#state.logs.byId.values()) {
-      for (let s = log.index.first; s < log.index.end; s++) look(log.index.position(s), log.index.length(s));
+      for (let s = log.index.first; s < log.index.end; s++) {
+        look(log.index.position(s), log.index.length(s))?.events.push({ log, sequence: s });
+      }
     }
-    return [...found]
-      .map(([position, length]) => ({ position, length }))
-      .sort((a, b) => a.position - b.position);
+    return [...found.values()].sort((a, b) => a.position - b.position);
   }
 
   /** Copies survivors from index `from` on, about one entry's worth; resolves to the next index when they have their new place. */
@@ -153,22 +162,20 @@ export class Housekeeping {
     }
     const w = this.#writer;
     w.begin(bytes + payloads.length * 16);
-    const moves = new Map<number, number>();
-    payloads.forEach((payload, i) => {
-      const { position } = survivors[from + i] as Survivor;
+    const offsets = payloads.map((payload, i) => {
       w.u8(RecordType.relocate);
-      w.u64(position);
+      w.u64((survivors[from + i] as Survivor).position);
       w.u32(payload.length);
-      moves.set(position, w.offset);
+      const offset = w.offset;
       w.bytes(payload);
+      return offset;
     });
     await new Promise<void>((resolve, reject) => {
       const base = pipeline.append(w, false, {
         position: -1,
         commit: () => {
-          relocateBodies(this.#state.core, this.#state.logs, (position) => {
-            const offset = moves.get(position);
-            return offset === undefined ? undefined : base + offset;
+          offsets.forEach((offset, i) => {
+            this.#place(survivors[from + i] as Survivor, base + offset);
           });
           this.cleanedBytes += bytes;
           resolve();
@@ -177,6 +184,25 @@ export class Housekeeping {
       });
     });
     return next;
+  }
+
+  /** Points those who still refer to a body at its new place. */
+  #place(survivor: Survivor, place: number): void {
+    const { table, live } = this.#state.core.queues;
+    const { position, length } = survivor;
+    for (const slot of survivor.slots) {
+      // Gone, or its slot belongs to another message by now.
+      if (table.state(slot) === State.free || table.position(slot) !== position) continue;
+      table.chunk(slot).position[table.index(slot)] = place;
+      live.remove(position, length);
+      live.add(place, length);
+    }
+    for (const { log, sequence } of survivor.events) {
+      if (log.deleted || sequence < log.index.first || sequence >= log.index.end) continue;
+      log.index.setPosition(sequence, place);
+      live.remove(position, length);
+      live.add(place, length);
+    }
   }
 
   /** Waits for a running round, then writes a last checkpoint. */

@@ -292,7 +292,7 @@ function indexOf(core: CoreContext, family: Family): Map<number, number> {
 }
 
 /** Points every message and event at the new place of its body, where `placeOf` knows one. */
-export function relocateBodies(
+function relocateBodies(
   core: Pick<CoreContext, 'queues'>,
   logs: LogService,
   placeOf: (position: number) => number | undefined,

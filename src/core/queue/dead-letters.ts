@@ -11,6 +11,9 @@ import type { Queue } from './family.js';
 import type { Mover } from './mover.js';
 import type { DeadLetterCopy, DeadLetterReason, DeadLetterTarget } from './types.js';
 
+/** Pause before a dead letter that could not be moved is tried again. */
+const RETRY_MS = 1000;
+
 /** Decides where a message goes that cannot stay, and takes it there in one journal entry. */
 export class DeadLetters {
   readonly #core: CoreContext;
@@ -49,12 +52,7 @@ export class DeadLetters {
     }
     family.deadLettered++;
     if ('channel' in target) {
-      this.#mover.move(queue, slot, {
-        target: target.channel,
-        reRoutedFrom: queue.name,
-        keepExpiry: reason !== 'expired',
-        createMissing: true,
-      });
+      this.#send(queue, slot, target.channel, reason);
       return;
     }
     this.#core.queues.pick(queue, slot);
@@ -73,6 +71,21 @@ export class DeadLetters {
         this.#core.queues.putBack(queue, slot);
       },
     );
+  }
+
+  #send(queue: Queue, slot: number, target: ChannelName, reason: DeadLetterReason): void {
+    try {
+      const keepExpiry = reason !== 'expired';
+      this.#mover.move(queue, slot, { target, reRoutedFrom: queue.name, keepExpiry, createMissing: true });
+    } catch (caught) {
+      // Only a bound of the core refuses a move that makes its own target. The message is kept and tried again.
+      this.#core.log.error('a dead letter could not be moved; it is tried again', {
+        target,
+        error: String(caught),
+      });
+      this.#core.queues.pick(queue, slot);
+      this.#core.queues.putDelayed(queue, slot, this.#core.clock.now() + RETRY_MS);
+    }
   }
 
   drop(queue: Queue, slot: number): void {

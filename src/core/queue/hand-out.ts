@@ -80,8 +80,8 @@ export class HandOut {
   receive(place: ConsumePlace, request: ReceiveRequest): Promise<readonly Delivery[]> {
     const { family, only } = place;
     if (request.signal?.aborted === true) return Promise.resolve([]);
-    // Earlier waiters go first, so a newcomer may only help itself when nobody waits.
-    const slots = family.waiters.size === 0 ? this.#pick(family, limitsOf(request, only)) : [];
+    // Waiters were served when the messages came: what is ready now, none of them may have.
+    const slots = this.#pick(family, limitsOf(request, only));
     if (slots.length === 0 && request.waitMs <= 0) return Promise.resolve([]);
     if (slots.length === 0 && family.waiters.size >= this.#core.limits.waitersMax) {
       return Promise.reject(new BrokerError('limit', 'too many waiting receives'));
@@ -220,7 +220,7 @@ export class HandOut {
       this.#feed(family, only, Math.min(only.credit, most));
     } else {
       for (let handed = 0; handed < most; handed++) {
-        const consumer = nextConsumer(family);
+        const consumer = this.#nextConsumer(family);
         if (consumer === undefined || !this.#feed(family, consumer, 1)) break;
       }
     }
@@ -234,6 +234,26 @@ export class HandOut {
       this.#deliver(family, consumer, slots);
     }
     return progress;
+  }
+
+  /** The consumer whose turn it is: the highest priority that has credit, in rotation within it. */
+  #nextConsumer(family: Family): ConsumerState | undefined {
+    const { consumers } = family;
+    const { byName } = this.#core.queues;
+    let best: ConsumerState | undefined;
+    let bestAt = family.turn;
+    for (let i = 1; i <= consumers.length; i++) {
+      const at = (family.turn + i) % consumers.length;
+      const consumer = consumers[at] as ConsumerState;
+      if (!hungry(consumer)) continue;
+      if (consumer.only !== undefined && byName.get(consumer.only)?.eligible !== true) continue;
+      if (best === undefined || consumer.priority > best.priority) {
+        best = consumer;
+        bestAt = at;
+      }
+    }
+    family.turn = bestAt;
+    return best;
   }
 
   #feed(family: Family, consumer: ConsumerState, max: number): boolean {
@@ -459,22 +479,4 @@ function limitsOf(request: ReceiveRequest, only: ChannelName | undefined): PickL
 
 function hungry(consumer: ConsumerState): boolean {
   return consumer.credit > 0 && consumer.creditBytes > 0 && !consumer.loading && !consumer.cancelled;
-}
-
-/** The consumer whose turn it is: the highest priority that has credit, in rotation within it. */
-function nextConsumer(family: Family): ConsumerState | undefined {
-  const { consumers } = family;
-  let best: ConsumerState | undefined;
-  let bestAt = 0;
-  for (let i = 1; i <= consumers.length; i++) {
-    const at = (family.turn + i) % consumers.length;
-    const consumer = consumers[at] as ConsumerState;
-    if (!hungry(consumer)) continue;
-    if (best === undefined || consumer.priority > best.priority) {
-      best = consumer;
-      bestAt = at;
-    }
-  }
-  family.turn = bestAt;
-  return best;
 }

@@ -143,7 +143,10 @@ export class Settlements {
     const store = this.#core.queues;
     const now = this.#core.clock.now();
     const back: number[] = [];
-    for (const slot of slots) {
+    // By sequence, so that those that leave together arrive elsewhere in the order of their queue.
+    const inOrder =
+      slots.length > 1 ? [...slots].sort((a, b) => store.table.sequence(a) - store.table.sequence(b)) : slots;
+    for (const slot of inOrder) {
       const queue = this.#queueOf(slot);
       const expiresAt = store.table.extras.get(slot)?.expiresAt ?? 0;
       if (expiresAt > 0 && expiresAt <= now) this.#deadLetters.bury(queue, slot, 'expired');

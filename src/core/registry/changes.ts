@@ -76,7 +76,7 @@ export class Changes {
           this.pending--;
           for (const step of steps) step.apply?.();
           for (const step of steps) {
-            if (step.notify !== undefined) this.#parts.registry.notify(step.notify.kind, step.notify.key);
+            if (step.notify !== undefined) this.#notify(step.notify.kind, step.notify.key);
           }
           resolve(versions);
         },
@@ -86,6 +86,12 @@ export class Changes {
           reject(error);
         },
       });
+    });
+  }
+
+  #notify(kind: string, key: string): void {
+    this.#parts.registry.notify(kind, key, (caught) => {
+      this.#core.log.error('a registry watcher failed', { kind, key, error: String(caught) });
     });
   }
 

@@ -40,9 +40,15 @@ export class RegistryStore implements RegistryView {
     this.#kinds.get(kind)?.delete(key);
   }
 
-  /** Tells the watchers of a key's kind what it holds now. */
-  notify(kind: string, key: string): void {
-    for (const seen of [...(this.#watchers.get(kind) ?? [])]) seen(key, this.get(kind, key));
+  /** Tells the watchers of a key's kind what it holds now. `failed` hears of watchers that threw. */
+  notify(kind: string, key: string, failed: (caught: unknown) => void): void {
+    for (const seen of [...(this.#watchers.get(kind) ?? [])]) {
+      try {
+        seen(key, this.get(kind, key));
+      } catch (caught) {
+        failed(caught);
+      }
+    }
   }
 
   *all(): Generator<RegistryEntry> {
