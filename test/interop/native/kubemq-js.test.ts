@@ -1,5 +1,5 @@
 import { EventStoreType, EventsStoreClient, QueuesClient, Utils, type Config } from 'kubemq-js';
-import type { EventsStoreReceiveMessage, QueueTransactionMessage } from 'kubemq-js';
+import type { EventsStoreReceiveMessage, EventsStoreSendResult, QueueTransactionMessage } from 'kubemq-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNativeServer, until, type NativeServer } from './native-server.js';
 
@@ -69,11 +69,14 @@ describe('kubemq-js queues', () => {
     act: (message: QueueTransactionMessage) => unknown,
   ): Promise<readonly string[]> {
     const errors: string[] = [];
-    await queues.transaction({ channel, visibilitySeconds: 10, waitTimeoutSeconds: 1 }, (error, message) => {
-      if (error) errors.push(error.message);
-      // The first call only says that the request was written.
-      else if (message) void act(message);
-    });
+    await queues.transaction(
+      { channel, visibilitySeconds: 10, waitTimeoutSeconds: 1 },
+      (error: Error | null, message: QueueTransactionMessage | null) => {
+        if (error) errors.push(error.message);
+        // The first call only says that the request was written.
+        else if (message) void act(message);
+      },
+    );
     return errors;
   }
 
@@ -120,7 +123,7 @@ describe('kubemq-js Events Store', () => {
     expect(await sender.send({ channel, body: body('1'), metadata: 'm' })).toMatchObject({ sent: true });
 
     const results: boolean[] = [];
-    const stream = await sender.stream((error, result) => {
+    const stream = await sender.stream((error: Error | null, result: EventsStoreSendResult | null) => {
       if (!error && result) results.push(result.sent);
     });
     for (const text of ['2', '3']) stream.write({ channel, body: body(text) });

@@ -1,4 +1,4 @@
-import { ManualClock, SystemClock, type Clock } from '../../../src/base/clock.js';
+import { SystemClock, type Clock, type ManualClock } from '../../../src/base/clock.js';
 import { SystemIds } from '../../../src/base/ids.js';
 import { silentLog } from '../../../src/base/log.js';
 import type { Connector } from '../../../src/connectors/kit/connector.js';
