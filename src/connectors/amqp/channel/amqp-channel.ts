@@ -11,9 +11,6 @@ import type { ConsumerOptions } from './consumer.js';
 import { Consumer } from './consumer.js';
 import type { ChannelHost, SettleHow } from './host.js';
 
-/** What the broker keeps with a message besides body and origin, about. */
-const MESSAGE_OVERHEAD_BYTES = 64;
-
 /** A delivery that waits for its acknowledgement: the lease token, and whose prefetch it counts against. */
 interface Unacked extends LeaseToken {
   /** Undefined for messages taken with basic.get. */
@@ -150,6 +147,7 @@ export class AmqpChannel {
       if (!consumer.options.noAck && (this.#sharedRoom() <= 0 || !this.flowing)) {
         // Consumers of this channel share a prefetch, and another one has used it up meanwhile.
         this.host.settle(delivery, 'return-uncounted');
+        bytes += delivery.message.body.length;
         over = true;
         continue;
       }
@@ -162,7 +160,7 @@ export class AmqpChannel {
     this.host.flushSoon();
   }
 
-  /** Writes one delivery; returns about how many bytes the broker counts for it. */
+  /** Writes one delivery; returns the bytes of its body. */
   #deliver(consumer: Consumer, delivery: Delivery): number {
     const tag = ++this.#lastDeliveryTag;
     const { noAck, queue } = consumer.options;
@@ -179,7 +177,7 @@ export class AmqpChannel {
       properties,
       body,
     });
-    return body.length + route.length + properties.length + MESSAGE_OVERHEAD_BYTES;
+    return body.length;
   }
 
   #parkConsumers(): void {

@@ -1,6 +1,5 @@
 import type { Consumer as BrokerConsumer } from '../../../core/queue/types.js';
 import type { Queue } from '../topology/types.js';
-import { AMQP_LIMITS } from '../config.js';
 
 /** Who decides how much a consumer may get: its channel. */
 export interface ConsumerOwner {
@@ -23,8 +22,7 @@ export type StartHandOut = (consumer: Consumer, credit: number) => BrokerConsume
 
 /**
  * One consumer of a channel. Its credit at the broker plus its unacknowledged deliveries never exceed its prefetch. Hand-out
- * also stops after a window of bytes; it is begun anew with a fresh window once the socket has taken half of it. (Bytes are
- * not granted one by one, because what the broker counts for a message is more than its body.)
+ * also stops after a window of body bytes, until the socket has taken them.
  */
 export class Consumer {
   readonly options: ConsumerOptions;
@@ -37,7 +35,7 @@ export class Consumer {
   #handOut: BrokerConsumer | undefined;
   /** Messages the broker may still hand out. */
   #credit = 0;
-  /** Bytes handed out since hand-out was begun, about. */
+  /** Body bytes handed out since credit was last given. */
   #bytesTaken = 0;
   #due = false;
 
@@ -55,18 +53,18 @@ export class Consumer {
    */
   run(credit: number): void {
     this.#due = false;
-    if (this.#handOut === undefined || this.#bytesTaken >= WINDOW_RENEWED_BYTES) {
+    const bytes = this.#bytesTaken;
+    this.#bytesTaken = 0;
+    if (this.#handOut === undefined) {
       if (credit <= 0) return;
-      this.#handOut?.cancel();
-      this.#bytesTaken = 0;
       this.#credit = credit;
       this.#handOut = this.#start(this, credit);
       return;
     }
-    const more = credit - this.#credit;
-    if (more <= 0) return;
-    this.#credit = credit;
-    this.#handOut.grant(more);
+    const more = Math.max(credit - this.#credit, 0);
+    if (more === 0 && bytes === 0) return;
+    this.#credit += more;
+    this.#handOut.grant(more, bytes);
   }
 
   /** Stops hand-out until `run`. An exclusive consumer keeps its place, so that nobody else takes it. */
@@ -93,5 +91,3 @@ export class Consumer {
     return true;
   }
 }
-
-const WINDOW_RENEWED_BYTES = AMQP_LIMITS.consumerWindowBytes / 2;

@@ -18,7 +18,6 @@ import { CommandReader } from '../wire/command-reader.js';
 import { FrameParser } from '../wire/frame-parser.js';
 import { FrameWriter } from '../wire/frame-writer.js';
 import { HEARTBEAT_FRAME, PROTOCOL_HEADER } from '../wire/frames.js';
-import { UnknownMethodError } from '../wire/method-codec.js';
 import type { Method, MethodName } from '../wire/methods.js';
 import { shapeOf } from '../wire/methods.js';
 import { ReplyError } from '../wire/reply.js';
@@ -89,6 +88,8 @@ export class AmqpConnection
   #blockedReason: string | undefined;
   #reading = true;
   #draining = false;
+  /** What the peer sends is thrown away: it cannot be understood. */
+  #deaf = false;
   #ended: Promise<void> | undefined;
   frameMax = 4096;
 
@@ -252,8 +253,7 @@ export class AmqpConnection
   closeConnection(error: ReplyError, culprit: MethodName | undefined): void {
     if (this.#phase === 'closing' || this.#phase === 'closed') return;
     this.#context.counters.refused_commands_total++;
-    const unknown = error instanceof UnknownMethodError ? error : undefined;
-    const shape = unknown ?? (culprit === undefined ? { classId: 0, methodId: 0 } : shapeOf(culprit));
+    const shape = error.culprit ?? (culprit === undefined ? { classId: 0, methodId: 0 } : shapeOf(culprit));
     this.#phase = 'closing';
     // Publishes that were read before the fault stay published.
     this.#publisher?.flush();
@@ -276,20 +276,19 @@ export class AmqpConnection
   #onData(chunk: Buffer): void {
     try {
       const rest = this.#phase === 'header' ? this.#onHeaderBytes(chunk) : chunk;
-      if (rest !== undefined && rest.length > 0 && this.#phase !== 'closed') this.#parser.push(rest);
+      if (rest !== undefined && rest.length > 0 && !this.#deaf) this.#parser.push(rest);
     } catch (caught) {
-      this.#onFault(caught);
+      // A fault of the frames themselves: where the next one begins cannot be known any more.
+      this.#deaf = true;
+      this.#onFault(caught, undefined);
     }
     this.endOfTurn();
     if (this.#phase === 'running') this.#updateReading();
   }
 
-  /** A fault that no channel took: the peer cannot be understood any further, or may not go on. */
-  #onFault(caught: unknown): void {
-    if (this.#phase === 'closing') {
-      this.#socket.destroy();
-      return;
-    }
+  /** A fault that no channel took: the connection ends. */
+  #onFault(caught: unknown, culprit: MethodName | undefined): void {
+    if (this.#phase === 'closing') return;
     const error = replyErrorOf(caught);
     if (error.code === 541) this.onFailure(caught);
     const login = error.code === 403 && this.#phase === 'handshake';
@@ -300,7 +299,7 @@ export class AmqpConnection
       this.#timer = this.clock.after(AMQP_LIMITS.loginPenaltyMs, () => this.#socket.destroy());
       return;
     }
-    this.closeConnection(error, undefined);
+    this.closeConnection(error, culprit);
   }
 
   /** Gathers the eight bytes of the protocol header; returns what follows them. */
@@ -313,6 +312,7 @@ export class AmqpConnection
     if (known && bytes.length < 8) return undefined;
     if (!known || !VERSIONS_TAKEN.includes(bytes.toString('latin1', 4, 8))) {
       this.#phase = 'closed';
+      this.#deaf = true;
       this.#socket.end(PROTOCOL_HEADER);
       return undefined;
     }
@@ -323,6 +323,14 @@ export class AmqpConnection
   }
 
   onMethod(channel: number, method: Method): void {
+    try {
+      this.#takeMethod(channel, method);
+    } catch (caught) {
+      this.#onFault(caught, method.name);
+    }
+  }
+
+  #takeMethod(channel: number, method: Method): void {
     if (this.#phase === 'closing') {
       this.#onMethodWhileClosing(channel, method);
     } else if (channel === 0) {
@@ -336,12 +344,20 @@ export class AmqpConnection
 
   onPublish(channel: number, publish: PublishMethod, properties: Buffer, body: Buffer): void {
     if (this.#phase === 'closing' || this.#draining) return;
-    this.#runningChannels().onPublish(channel, publish, properties, body);
+    try {
+      this.#runningChannels().onPublish(channel, publish, properties, body);
+    } catch (caught) {
+      this.#onFault(caught, 'basic.publish');
+    }
   }
 
   onOversize(channel: number, publish: PublishMethod, size: number): void {
-    if (this.#phase === 'closing') return;
-    this.#runningChannels().onOversize(channel, publish, size);
+    if (this.#phase === 'closing' || this.#draining) return;
+    try {
+      this.#runningChannels().onOversize(channel, publish, size);
+    } catch (caught) {
+      this.#onFault(caught, 'basic.publish');
+    }
   }
 
   #runningChannels(): Channels {

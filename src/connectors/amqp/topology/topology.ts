@@ -97,12 +97,13 @@ export class Topology {
       const known = vhost.queues.get(definition.name);
       if (known !== undefined) return known;
       const { channel } = definition;
-      const changes: Change[] = [{ do: 'create-queue', channel, settings, ifMissing: true }];
-      if (isDurable(definition)) {
-        const key = resourceKey(vhost.name, definition.name);
-        changes.push({ do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) });
-      }
-      await this.#broker.change(changes);
+      const key = resourceKey(vhost.name, definition.name);
+      await this.#broker.change([
+        { do: 'create-queue', channel, settings, ifMissing: true },
+        isDurable(definition)
+          ? { do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) }
+          : { do: 'remove', kind: QUEUE_KIND, key },
+      ]);
       return vhost.putQueue(definition);
     });
   }
@@ -119,9 +120,7 @@ export class Topology {
       if (this.#broker.resolve(queue.channel) === queue.channel) {
         changes.push({ do: 'delete-queue', channel: queue.channel });
       }
-      if (isDurable(queue)) {
-        changes.push({ do: 'remove', kind: QUEUE_KIND, key: resourceKey(vhost.name, queue.name) });
-      }
+      changes.push({ do: 'remove', kind: QUEUE_KIND, key: resourceKey(vhost.name, queue.name) });
       const gone = removalOf(vhost, vhost.bindingsTo(destination));
       await this.#broker.change([...changes, ...gone.changes]);
       gone.apply();

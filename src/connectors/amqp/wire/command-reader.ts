@@ -2,6 +2,7 @@ import { CLASS_BASIC, CONTENT_HEADER_FIXED_BYTES } from './frames.js';
 import type { FrameSink } from './frame-parser.js';
 import { decodeMethod } from './method-codec.js';
 import type { Method, MethodArgs } from './methods.js';
+import { shapeOf } from './methods.js';
 import { ReplyError } from './reply.js';
 
 /** The method of a publish: its arguments, and exchange and key as they stood on the wire. */
@@ -70,18 +71,15 @@ export class CommandReader implements FrameSink {
     if (pending === undefined)
       throw new ReplyError(505, 'expected method frame, got non method frame instead');
     if (pending.properties !== undefined) {
-      throw new ReplyError(505, 'expected content body, got non content body frame instead');
+      throw outOfOrder('expected content body, got non content body frame instead');
     }
     if (end - start < CONTENT_HEADER_FIXED_BYTES + 2)
       throw new ReplyError(501, 'content header frame too short');
     const classId = buffer.readUInt16BE(start);
     if (classId !== CLASS_BASIC) {
-      throw new ReplyError(
-        505,
-        `expected content header for class 60, got one for class ${String(classId)} instead`,
-      );
+      throw outOfOrder(`expected content header for class 60, got one for class ${String(classId)} instead`);
     }
-    if (buffer.readUInt16BE(start + 2) !== 0) throw new ReplyError(505, 'content header with a weight');
+    if (buffer.readUInt16BE(start + 2) !== 0) throw outOfOrder('content header with a weight');
     pending.size = buffer.readUInt32BE(start + 4) * 0x1_0000_0000 + buffer.readUInt32BE(start + 8);
     pending.properties = this.#propertyBytes(buffer, start + CONTENT_HEADER_FIXED_BYTES, end);
     if (pending.size === 0) this.#complete(channel, pending, pending.properties, Buffer.alloc(0));
@@ -123,8 +121,7 @@ export class CommandReader implements FrameSink {
   #refuseMethodInContent(channel: number): void {
     const pending = this.#pending.get(channel);
     if (pending === undefined) return;
-    throw new ReplyError(
-      505,
+    throw outOfOrder(
       pending.properties === undefined
         ? 'expected content header for class 60, got non content header frame instead'
         : 'expected content body, got non content body frame instead',
@@ -161,6 +158,11 @@ export class CommandReader implements FrameSink {
     }
     return this.#lastProperties;
   }
+}
+
+/** A frame of a publish that is not the one due. */
+function outOfOrder(explanation: string): ReplyError {
+  return new ReplyError(505, explanation, { culprit: shapeOf('basic.publish') });
 }
 
 /** Whether `known` is what `buffer` holds in the range. Compared from the end, where keys and ids differ first. */

@@ -5,18 +5,6 @@ import type { FieldType, Method, MethodArgs, MethodName } from './methods.js';
 import { methodNamed, shapeOf } from './methods.js';
 import { ReplyError } from './reply.js';
 
-/** Ids of a payload whose method is unknown to us, for the close that answers it. */
-export class UnknownMethodError extends ReplyError {
-  readonly classId: number;
-  readonly methodId: number;
-
-  constructor(classId: number, methodId: number) {
-    super(503, 'unimplemented method');
-    this.classId = classId;
-    this.methodId = methodId;
-  }
-}
-
 /**
  * Reads the payload of a method frame. 503 for unknown ids, 501 for arguments too short or with bytes behind them,
  * 502 for a malformed field table.
@@ -26,10 +14,15 @@ export function decodeMethod(buffer: Buffer, start: number, end: number): Method
   const classId = buffer.readUInt16BE(start);
   const methodId = buffer.readUInt16BE(start + 2);
   const name = methodNamed(classId, methodId);
-  if (name === undefined) throw new UnknownMethodError(classId, methodId);
+  if (name === undefined)
+    throw new ReplyError(503, 'unimplemented method', { culprit: { classId, methodId } });
   const reader = new WireReader(buffer, start + 4, end);
   const args = readArguments(reader, name);
-  if (reader.left > 0) throw new ReplyError(501, `cannot decode ${name}: bytes behind its arguments`);
+  if (reader.left > 0) {
+    throw new ReplyError(501, `cannot decode ${name}: bytes behind its arguments`, {
+      culprit: { classId, methodId },
+    });
+  }
   // The table gives exactly the fields of `name`; TypeScript cannot follow a table walked at run time.
   return { name, args } as unknown as Method;
 }

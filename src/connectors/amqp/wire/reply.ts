@@ -29,21 +29,32 @@ const SHORT_STRING_BYTES_MAX = 255;
 /** Codes that close one channel; all others close the connection. */
 const SOFT: ReadonlySet<ReplyCode> = new Set<ReplyCode>([311, 312, 313, 403, 404, 405, 406]);
 
+/** The method a refusal is about, as close frames name it. */
+export interface Culprit {
+  readonly classId: number;
+  readonly methodId: number;
+}
+
+export interface ReplyErrorOptions extends ErrorOptions {
+  /** Overrides the code's usual scope, e.g. 403 of a refused login. */
+  readonly hard?: boolean;
+  /** Given when the refused frame itself says it; else whoever carries out the method knows. */
+  readonly culprit?: Culprit;
+}
+
 /** A refusal in AMQP's own words. Thrown anywhere below a connection, which turns it into channel.close or connection.close. */
 export class ReplyError extends Error {
   readonly code: ReplyCode;
   readonly hard: boolean;
 
-  /** `options.hard` overrides the code's usual scope, e.g. 403 of a refused login. */
-  constructor(
-    code: ReplyCode,
-    explanation: string,
-    options?: { readonly hard?: boolean; readonly cause?: unknown },
-  ) {
-    super(explanation, options?.cause === undefined ? undefined : { cause: options.cause });
+  readonly culprit: Culprit | undefined;
+
+  constructor(code: ReplyCode, explanation: string, options: ReplyErrorOptions = {}) {
+    super(explanation, options);
     this.name = 'ReplyError';
     this.code = code;
-    this.hard = options?.hard ?? !SOFT.has(code);
+    this.hard = options.hard ?? !SOFT.has(code);
+    this.culprit = options.culprit;
   }
 
   /** `NAME - explanation`, cut to what a short string holds. */
