@@ -1,0 +1,160 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { program, pythonWith } from '../../support/foreign.js';
+import { CREDENTIALS, startAwsServer, type AwsServer } from './aws-server.js';
+
+const run = promisify(execFile);
+const boto = pythonWith('boto3');
+const moto = boto === undefined ? undefined : pythonWith('moto');
+const cli = program('aws');
+
+const environment = {
+  ...process.env,
+  AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+  AWS_DEFAULT_REGION: 'us-east-1',
+  AWS_DEFAULT_OUTPUT: 'json',
+  AWS_EC2_METADATA_DISABLED: 'true',
+};
+
+let server: AwsServer;
+
+beforeAll(async () => {
+  server = await startAwsServer();
+});
+afterAll(() => server.stop());
+
+type Transcript = Record<string, unknown>;
+
+async function scenario(python: string, url: string): Promise<Transcript> {
+  const { stdout } = await run(python, [join(import.meta.dirname, 'scenario.py'), url], { env: environment });
+  return JSON.parse(stdout) as Transcript;
+}
+
+/** Where moto differs from us, and why we stay with AWS. */
+const MOTO_DIFFERS: Readonly<Record<string, string>> = {
+  'send empty': 'takes an empty body',
+  'send control': 'takes characters SQS refuses',
+  'receive none': 'gives an empty list where AWS gives none',
+  'receive ten': 'still has the control character sent before',
+  'same message': 'answers a duplicate with a new id',
+  'fifo attributes': 'gives no SequenceNumber',
+  'publish empty': 'takes an empty message',
+};
+
+describe.skipIf(boto === undefined)('boto3', () => {
+  let ours: Transcript;
+
+  beforeAll(async () => {
+    ours = await scenario(boto ?? '', server.url);
+  });
+
+  it('gets what AWS would say', () => {
+    expect(ours).toMatchObject({
+      create: { QueueUrl: 'URL/ACCOUNT/q1' },
+      'create different': ['QueueAlreadyExists', 400],
+      'url of nothing': ['AWS.SimpleQueueService.NonExistentQueue', 400],
+      'list nothing': false,
+      'bad attribute': ['InvalidAttributeName', 400],
+      tags: { Tags: { a: '1' } },
+      'send empty': ['MissingParameter', 400],
+      'send control': ['InvalidMessageContents', 400],
+      'receive none': false,
+      'delete garbage': ['ReceiptHandleIsInvalid', 400],
+      'send none': ['AWS.SimpleQueueService.EmptyBatchRequest', 400],
+      'send eleven': ['AWS.SimpleQueueService.TooManyEntriesInBatchRequest', 400],
+      'send twins': ['AWS.SimpleQueueService.BatchEntryIdsNotDistinct', 400],
+      'same message': true,
+      'same number': true,
+      'one id': true,
+      'publish batch': [['a', 'b'], []],
+      'delete queue again': ['AWS.SimpleQueueService.NonExistentQueue', 400],
+    });
+  });
+
+  it.skipIf(moto === undefined)('sees no other difference from moto than the known ones', async () => {
+    const port = await freePort();
+    const child = spawn(moto ?? '', ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)], {
+      stdio: 'ignore',
+      env: environment,
+    });
+    try {
+      await answers(child, `http://127.0.0.1:${port}/moto-api/`);
+      const theirs = await scenario(boto ?? '', `http://127.0.0.1:${port}`);
+      const differing = Object.keys(ours).filter(
+        (step) => JSON.stringify(ours[step]) !== JSON.stringify(theirs[step]),
+      );
+      expect(differing).toEqual(Object.keys(MOTO_DIFFERS));
+    } finally {
+      child.kill();
+    }
+  });
+});
+
+describe.skipIf(cli === undefined)('AWS CLI', () => {
+  async function aws(...args: string[]): Promise<Record<string, unknown>> {
+    const { stdout } = await run(cli ?? '', ['--endpoint-url', server.url, ...args], { env: environment });
+    return stdout === '' ? {} : (JSON.parse(stdout) as Record<string, unknown>);
+  }
+
+  it('runs a queue and a topic through their life', async () => {
+    const { QueueUrl } = await aws('sqs', 'create-queue', '--queue-name', 'cli');
+    const url = String(QueueUrl);
+    const { TopicArn } = await aws('sns', 'create-topic', '--name', 'cli');
+    const topic = String(TopicArn);
+    const endpoint = 'arn:aws:sqs:kubemq:000000000000:cli';
+    await aws(
+      'sns',
+      'subscribe',
+      '--topic-arn',
+      topic,
+      '--protocol',
+      'sqs',
+      '--notification-endpoint',
+      endpoint,
+    );
+    await aws('sns', 'publish', '--topic-arn', topic, '--message', 'from the topic');
+    await aws('sqs', 'send-message', '--queue-url', url, '--message-body', 'from the queue');
+    const { Messages } = await aws(
+      'sqs',
+      'receive-message',
+      '--queue-url',
+      url,
+      '--max-number-of-messages',
+      '10',
+    );
+    const messages = Messages as { Body: string; ReceiptHandle: string }[];
+    expect(messages).toHaveLength(2);
+    expect(messages[0]?.Body).toContain('"Message" : "from the topic"');
+    for (const { ReceiptHandle } of messages) {
+      await aws('sqs', 'delete-message', '--queue-url', url, '--receipt-handle', ReceiptHandle);
+    }
+    await expect(aws('sqs', 'get-queue-url', '--queue-name', 'nope')).rejects.toThrow(
+      'AWS.SimpleQueueService.NonExistentQueue',
+    );
+    await aws('sqs', 'delete-queue', '--queue-url', url);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+async function answers(child: ChildProcess, url: string): Promise<void> {
+  for (;;) {
+    if (child.exitCode !== null) throw new Error('the server ended');
+    try {
+      await fetch(url);
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
