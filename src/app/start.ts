@@ -151,7 +151,7 @@ class Root implements RunningBroker {
           log: log.child({ component: 'broker' }),
           limits: { memoryBytesMax: config.store.memoryMaxBytes || Infinity },
         });
-        for (const { alias, channel } of config.aliases) await setAlias(this.#broker, alias, channel);
+        await setAliases(this.#broker, config.aliases);
       },
       // Waits end at once; sends that come now get each protocol's retryable answer.
       drain: async () => this.#broker?.drain(),
@@ -220,5 +220,15 @@ class Root implements RunningBroker {
       },
       stop: () => close(),
     };
+  }
+}
+
+/** The configuration's word is the last one: an alias that is kept as another channel's name moves. */
+async function setAliases(broker: Broker, aliases: Config['aliases']): Promise<void> {
+  for (const { alias, channel } of aliases) {
+    await setAlias(broker, { alias, channel, replace: true }).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`aliases (ALIASES): ${alias} cannot be ${channel}: ${why}`, { cause: error });
+    });
   }
 }

@@ -66,6 +66,19 @@ describe('startPolymq', () => {
     }
   });
 
+  it('moves an alias that the configuration moves, and names one it cannot make', async () => {
+    const path = folder();
+    const aliases = (alias: string, channel: string) => ({ aliases: [{ alias, channel }] });
+    const first = await start({ connectors: [], folder: path, config: aliases('x.one', 'sqs.orders') });
+    await first.broker.send([{ channel: queue, body: body('one') }], { createMissing: true });
+    await first.stop();
+    const second = await start({ connectors: [], folder: path, config: aliases('x.one', 'sqs.others') });
+    expect(second.broker.resolve(channelName('x.one'))).toBe('sqs.others');
+    await second.stop();
+    const third = startServer({ connectors: [], folder: path, config: aliases('sqs.orders', 'sqs.others') });
+    await expect(third).rejects.toThrow(/ALIASES.*sqs\.orders.*channel of its own/);
+  });
+
   it('takes a journal from outside', async () => {
     const journal = createMemoryJournal();
     const server = await start({ connectors: [], journal });

@@ -19,7 +19,7 @@ export function aliasRoutes(app: FastifyInstance, broker: Broker): void {
     if (!body.success)
       throw new BrokerError('invalid-argument', 'the body must be {"alias": "…", "channel": "…"}');
     const { alias, channel } = body.data;
-    await setAlias(broker, alias, channel);
+    await setAlias(broker, { alias, channel });
     return reply.status(201).send({ alias, channel });
   });
 
@@ -33,17 +33,23 @@ export function aliasRoutes(app: FastifyInstance, broker: Broker): void {
   });
 }
 
-/** Makes `alias` another name of `channel`; nothing happens when it already is. Throws `already-exists` when it is another's. */
-export async function setAlias(broker: Broker, alias: string, channel: string): Promise<void> {
-  const name = channelName(alias);
-  const target = channelName(channel);
-  const known = broker.aliases().find((one) => one.alias === name);
-  if (known?.channel === broker.resolve(target)) return;
-  if (known !== undefined) {
+/**
+ * Makes `alias` another name of `channel`; nothing happens when it already is. When it is another channel's name it is taken
+ * over with `replace`, else refused with `already-exists`.
+ */
+export async function setAlias(
+  broker: Broker,
+  names: { alias: string; channel: string; replace?: boolean },
+): Promise<void> {
+  const alias = channelName(names.alias);
+  const channel = channelName(names.channel);
+  const known = broker.aliases().find((one) => one.alias === alias);
+  if (known?.channel === broker.resolve(channel)) return;
+  if (known !== undefined && names.replace !== true) {
     throw new BrokerError(
       'already-exists',
       `${alias} is already an alias of ${known.channel}; remove it first`,
     );
   }
-  await broker.change([{ do: 'set-alias', alias: name, channel: target }]);
+  await broker.change([{ do: 'set-alias', alias, channel }]);
 }
