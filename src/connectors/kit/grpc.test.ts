@@ -11,7 +11,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../base/clock.js';
 import { silentLog } from '../../base/log.js';
 import { FlowWriter } from './grpc-call.js';
-import { createGrpcListener, type GrpcListener } from './grpc.js';
+import { createGrpcListener, isEndlessTimeout, type GrpcListener } from './grpc.js';
 import { defineMethod, type MessageCodec } from './grpc-service.js';
 
 const text: MessageCodec<string> = {
@@ -87,6 +87,26 @@ describe('gRPC listener', () => {
     const { client } = await open({});
     await expect(call(client, 'x'.repeat(1_000_001))).rejects.toMatchObject({ code: 8 });
     expect(await call(client, 'x'.repeat(999_000))).toHaveLength(999_000);
+  });
+
+  it('lets a call run whose deadline is further away than a timer reaches', async () => {
+    const { client } = await open({});
+    const reply = await new Promise((resolve, reject) => {
+      client.makeUnaryRequest(
+        echo.path,
+        echo.requestSerialize,
+        echo.responseDeserialize,
+        'far',
+        { deadline: Date.now() + 2 ** 42 },
+        (error, answer) => {
+          if (error !== null) reject(error);
+          else resolve(answer);
+        },
+      );
+    });
+    expect(reply).toBe('far');
+    expect(['1193047H', '4294967S', '99999999M'].every(isEndlessTimeout)).toBe(true);
+    expect(['596H', '2147483S', '1000m', '99999999n', '1u', ''].some(isEndlessTimeout)).toBe(false);
   });
 
   it('ends only the connection that sends garbage', async () => {

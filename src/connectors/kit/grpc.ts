@@ -84,6 +84,7 @@ class Listener implements GrpcListener {
     widenStreamWindows(this.server);
     this.#injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     widenConnectionWindows(this.server);
+    dropEndlessTimeouts(this.server);
     this.#net = createServer({ noDelay: true, keepAlive: true }, (socket) => {
       this.#open(socket);
       this.#injector.injectConnection(socket);
@@ -184,5 +185,34 @@ function widenStreamWindows(server: Server): void {
 function widenConnectionWindows(server: Server): void {
   for (const http2 of (server as unknown as ServerInternals).http2Servers?.keys() ?? []) {
     http2.on('session', (session) => session.setLocalWindowSize(GRPC_LIMITS.connectionWindowBytes));
+  }
+}
+
+const MILLISECONDS_BY_UNIT: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1000,
+  m: 1,
+  u: 0.001,
+  n: 0.000001,
+};
+const TIMER_MS_MAX = 0x7fffffff;
+
+/** Whether a `grpc-timeout` is longer than a timer can be (24.8 days). */
+export function isEndlessTimeout(text: string): boolean {
+  const perUnit = MILLISECONDS_BY_UNIT[text.slice(-1)] ?? 0;
+  return Number(text.slice(0, -1)) * perUnit > TIMER_MS_MAX;
+}
+
+/**
+ * grpc-js counts a call's timeout in 32 bits of milliseconds: a longer one wraps, and the call ends at once. Google's Python
+ * client sends 136 years with every publish that keeps order. Such a call has no deadline that anybody will see.
+ */
+function dropEndlessTimeouts(server: Server): void {
+  for (const http2 of (server as unknown as ServerInternals).http2Servers?.keys() ?? []) {
+    http2.prependListener('stream', (_stream, headers) => {
+      const timeout = headers['grpc-timeout'];
+      if (typeof timeout === 'string' && isEndlessTimeout(timeout)) delete headers['grpc-timeout'];
+    });
   }
 }
