@@ -30,8 +30,9 @@ export function emulatorJar(): string | undefined {
 export async function startEmulator(jar: string): Promise<Emulator> {
   const port = await freePort();
   const folder = temporaryFolder();
+  const java = program('java', '-version') ?? '';
   const args = ['-Xmx512m', '-jar', jar, '--host=127.0.0.1', `--port=${port}`, `--data-dir=${folder.path}`];
-  const child = spawn('java', args, { stdio: 'ignore' });
+  const child = spawn(java, args, { stdio: 'ignore' });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {
     child.kill('SIGKILL');
