@@ -98,6 +98,7 @@ function writeExtras(w: ByteWriter, core: CoreContext): void {
     w.varint(extras.maxReceiveCount);
     w.text(extras.maxReceiveQueue);
     w.text(extras.reRoutedFrom);
+    w.varint(extras.uncounted);
   }
   w.varint(deadlines.size);
   deadlines.forEach((slot, deadline) => {
@@ -219,12 +220,14 @@ function readExtras(r: ByteReader, core: CoreContext): [number, number][] {
     const maxReceiveCount = r.varint();
     const maxReceiveQueue = r.text();
     const reRoutedFrom = r.text();
+    const uncounted = r.varint();
     core.queues.table.extras.set(slot, {
       expiresAt,
       delayedTo,
       maxReceiveCount,
       maxReceiveQueue,
       reRoutedFrom,
+      uncounted,
     });
   }
   const deadlines: [number, number][] = [];

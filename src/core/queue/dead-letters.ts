@@ -38,7 +38,7 @@ export class DeadLetters {
     const { table } = this.#core.queues;
     const own = table.extras.size > 0 ? (table.extras.get(slot)?.maxReceiveCount ?? 0) : 0;
     const limit = own > 0 ? own : (queue.family.settings.deadLetter?.maxReceiveCount ?? 0);
-    return limit > 0 && table.count(slot) >= limit;
+    return limit > 0 && table.receives(slot) >= limit;
   }
 
   /** Takes a message out of its queue for good, from any state: to its dead-letter target, or nowhere. */
@@ -139,7 +139,7 @@ export class DeadLetters {
   ): void {
     const { table } = this.#core.queues;
     const view = new MessageView(letter.body, this.#core.translators);
-    const receiveCount = table.count(slot);
+    const receiveCount = table.receives(slot);
     const copies = this.#resolve(letter.route, { queue, reason: letter.reason, view, receiveCount });
     this.#mover.resend(view, copies, { queue, slot });
   }

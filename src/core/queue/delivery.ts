@@ -33,8 +33,8 @@ export class MessageOut implements Delivery, PeekedMessage {
     this.sequence = c.sequence[i] ?? 0;
     this.attempt = count;
     this.enqueuedAt = c.enqueuedAt[i] ?? 0;
-    this.receiveCount = count;
-    this.redelivered = count > 1;
+    this.receiveCount = count - (extras === undefined ? 0 : extras.uncounted);
+    this.redelivered = this.receiveCount > 1;
     this.firstReceivedAt = first === 0 ? 0 : this.enqueuedAt + first;
     this.expiresAt = extras === undefined ? 0 : extras.expiresAt;
     this.delayedTo = extras === undefined ? 0 : extras.delayedTo;

@@ -67,6 +67,8 @@ export interface Extras {
   maxReceiveCount: number;
   maxReceiveQueue: string;
   reRoutedFrom: string;
+  /** Deliveries that were made and do not count. */
+  uncounted: number;
 }
 
 /**
@@ -171,8 +173,15 @@ export class MessageTable {
     return this.chunk(slot).queue[slot & MASK] ?? 0;
   }
 
+  /** Deliveries made, those that do not count included: no two leases of a message have the same. */
   count(slot: number): number {
     return this.chunk(slot).count[slot & MASK] ?? 0;
+  }
+
+  /** Deliveries that count. */
+  receives(slot: number): number {
+    const uncounted = this.extras.size > 0 ? (this.extras.get(slot)?.uncounted ?? 0) : 0;
+    return this.count(slot) - uncounted;
   }
 
   state(slot: number): number {
@@ -195,7 +204,14 @@ export class MessageTable {
   extrasOf(slot: number): Extras {
     let extras = this.extras.get(slot);
     if (extras === undefined) {
-      extras = { expiresAt: 0, delayedTo: 0, maxReceiveCount: 0, maxReceiveQueue: '', reRoutedFrom: '' };
+      extras = {
+        expiresAt: 0,
+        delayedTo: 0,
+        maxReceiveCount: 0,
+        maxReceiveQueue: '',
+        reRoutedFrom: '',
+        uncounted: 0,
+      };
       this.extras.set(slot, extras);
     }
     return extras;

@@ -191,6 +191,7 @@ export function applyTransfer(
   extras.maxReceiveCount = 0;
   extras.maxReceiveQueue = '';
   extras.reRoutedFrom = arrival.reRoutedFrom;
+  extras.uncounted = 0;
 }
 
 const NO_MESSAGE: OutgoingMessage = { channel: '' as ChannelName, body: new Uint8Array(0) };

@@ -327,10 +327,7 @@ export class QueueStore {
 
   /** The delivery is not to count. */
   uncount(slot: number): void {
-    const c = this.table.chunk(slot);
-    const i = this.table.index(slot);
-    const count = c.count[i] ?? 0;
-    if (count > 0) c.count[i] = count - 1;
+    if (this.table.receives(slot) > 0) this.table.extrasOf(slot).uncounted++;
   }
 
   /** Delay over: ordered sub-channels keep the sending order, others queue up at the end. */

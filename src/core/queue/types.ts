@@ -61,7 +61,7 @@ export interface LeaseToken {
   /** The channel the message was delivered from (a sub-channel of a family, never its alias). */
   readonly channel: ChannelName;
   readonly sequence: number;
-  /** The message's receive count of that delivery. */
+  /** Which delivery of the message it was, from 1; those returned uncounted are numbered, too. */
   readonly attempt: number;
 }
 

@@ -61,7 +61,7 @@ export class Changes {
       throw new BrokerError('draining', 'the broker is shutting down');
     // All checks come first: a refused batch leaves nothing behind, not even a queue.
     for (const change of changes) this.#check(change);
-    const steps = changes.map((change) => this.#step(change));
+    const steps = this.#steps(changes);
     const versions = steps.map((step) => step.version);
     const { pipeline } = this.#core;
     pipeline.flushSide();
@@ -70,7 +70,7 @@ export class Changes {
     for (const step of steps) step.write?.(main);
     return new Promise((resolve, reject) => {
       this.pending++;
-      pipeline.append(main, true, {
+      const operation = {
         position: -1,
         commit: () => {
           this.pending--;
@@ -85,8 +85,27 @@ export class Changes {
           for (const step of steps) step.lose?.();
           reject(error);
         },
-      });
+      };
+      if (main.offset > 0) {
+        pipeline.append(main, true, operation);
+        return;
+      }
+      // Nothing to write, as when all of it lives in memory only: done as soon as what came before it is.
+      main.abandon();
+      pipeline.afterPending(operation);
     });
+  }
+
+  /** What each change comes to. One that cannot be made takes back those before it. */
+  #steps(changes: readonly Change[]): Step[] {
+    const steps: Step[] = [];
+    try {
+      for (const change of changes) steps.push(this.#step(change));
+    } catch (caught) {
+      for (const step of steps.reverse()) step.lose?.();
+      throw BrokerError.from(caught);
+    }
+    return steps;
   }
 
   #notify(kind: string, key: string): void {
