@@ -36,6 +36,14 @@ describe('topics', () => {
     await expect(topic.delete()).rejects.toMatchObject({ code: status.NOT_FOUND });
   });
 
+  it('created by many at once are created once', async () => {
+    const create = () => clients.publisher.createTopic({ name: topicName('raced') });
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, create));
+    const refused = outcomes.filter(({ status: outcome }) => outcome === 'rejected');
+    expect(refused).toHaveLength(7);
+    for (const outcome of refused) expect(outcome).toMatchObject({ reason: { code: status.ALREADY_EXISTS } });
+  });
+
   it('keep labels and retention; ids are global, whatever the project', async () => {
     const { publisher } = clients;
     const request = {

@@ -249,7 +249,10 @@ describe('StreamingPull', () => {
     const stream = open(id);
     await eventually(() => stream.responses.length === 1);
     await clients.subscriber.deleteSubscription({ subscription: subscriptionName(id) });
-    expect(await stream.ended).toMatchObject({ code: status.NOT_FOUND });
+    expect(await stream.ended).toMatchObject({
+      code: status.NOT_FOUND,
+      details: `Resource not found (resource=${id}).`,
+    });
   });
 
   const invalid = { code: status.INVALID_ARGUMENT };

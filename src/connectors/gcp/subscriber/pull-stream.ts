@@ -4,7 +4,7 @@ import type { BrokerError } from '../../../core/errors.js';
 import type { Consumer, Delivery } from '../../../core/queue/types.js';
 import { failCall } from '../../kit/grpc-call.js';
 import { GCP_LIMITS } from '../config.js';
-import { statusOf, STREAM_CLOSED } from '../errors.js';
+import { resourceNotFound, statusOf, STREAM_CLOSED } from '../errors.js';
 import type { GcpServices } from '../services.js';
 import type { StreamingPullRequestView } from '../wire/streaming-pull.js';
 import type { CreditHolder } from './held-deliveries.js';
@@ -126,7 +126,8 @@ export class PullStream implements CreditHolder, SubscriptionStream {
       creditBytes: this.#creditBytes,
       perSubChannelMax: 1,
       onDeliveries: (deliveries) => this.#deliver(deliveries),
-      onCancel: (reason) => this.end(reason),
+      onCancel: (reason) =>
+        this.end(reason.kind === 'not-found' ? resourceNotFound(this.#subscription.id) : reason),
     });
   }
 
