@@ -9,7 +9,13 @@ import type { Call } from '../operation.js';
 import { queueUrl } from '../urls.js';
 import { AwsFault } from '../wire/fault.js';
 import { flatMap, scalar, structure } from '../wire/shape.js';
-import { checkAttributes, effectiveAttribute, mergeAttributes, settingsOf } from './queue-attributes.js';
+import {
+  checkAttributes,
+  effectiveAttribute,
+  mergeAttributes,
+  settingsBehindAlias,
+  settingsOf,
+} from './queue-attributes.js';
 import { QUEUE_KIND } from './queue-registry.js';
 import type { QueueRecord } from './queue-registry.js';
 import { checkDeadLetterQueue } from './redrive-policy.js';
@@ -89,9 +95,10 @@ function changesFor(
   const changes: Change[] = [{ do: 'put', kind: QUEUE_KIND, key: name, value: record, expected: 0 }];
   if (broker.queueStats(channel) === undefined) {
     changes.push({ do: 'create-queue', channel, settings, ifMissing: true });
-  } else if (broker.resolve(channel) === channel) {
+  } else {
     // A native channel of this name becomes an SQS queue. Behind an alias is another protocol's queue: it keeps its ways.
-    changes.push({ do: 'update-queue', channel, settings });
+    const own = broker.resolve(channel) === channel;
+    changes.push({ do: 'update-queue', channel, settings: own ? settings : settingsBehindAlias(attributes) });
   }
   return changes;
 }

@@ -176,6 +176,18 @@ export function settingsOf(attributes: QueueAttributes, fifo: boolean): Partial<
   };
 }
 
+/**
+ * What changes on another protocol's channel that an SQS queue is an alias of: only what was set through SQS itself, so
+ * that its own protocol's ways stay.
+ */
+export function settingsBehindAlias(attributes: QueueAttributes): Partial<QueueSettings> {
+  const { retentionMs, deadLetter } = settingsOf(attributes, false);
+  return {
+    ...(attributes['MessageRetentionPeriod'] !== undefined && retentionMs !== undefined && { retentionMs }),
+    ...(attributes['RedrivePolicy'] !== undefined && { deadLetter }),
+  };
+}
+
 function deadLetterOf(attributes: QueueAttributes): QueueSettings['deadLetter'] {
   const text = attributes['RedrivePolicy'];
   if (text === undefined) return undefined;

@@ -6,7 +6,7 @@ import { operation } from '../operation.js';
 import type { Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 import { flatMap, scalar, structure } from '../wire/shape.js';
-import { checkAttributes, mergeAttributes, settingsOf } from './queue-attributes.js';
+import { checkAttributes, mergeAttributes, settingsBehindAlias, settingsOf } from './queue-attributes.js';
 import type { QueueAttributes } from './queue-attributes.js';
 import { QUEUE_KIND, queueOf } from './queue-registry.js';
 import type { Queue, QueueRecord } from './queue-registry.js';
@@ -55,10 +55,12 @@ export async function updateQueue(
       createdAt: queue.record.createdAt,
       modifiedAt: Math.floor(clock.now() / 1000),
     };
+    const own = broker.resolve(queue.channel) === queue.channel;
+    const settings = own ? settingsOf(record.attributes, queue.fifo) : settingsBehindAlias(record.attributes);
     try {
       await broker.change([
         { do: 'put', kind: QUEUE_KIND, key: queue.name, value: record, expected: queue.version },
-        { do: 'update-queue', channel: queue.channel, settings: settingsOf(record.attributes, queue.fifo) },
+        { do: 'update-queue', channel: queue.channel, settings },
       ]);
       return;
     } catch (error) {
