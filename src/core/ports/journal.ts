@@ -12,7 +12,11 @@ export const ENTRY_HEADER_BYTES = 24;
 export interface JournalListener {
   /** Every forced entry with a position below this is durable, every unforced one written. Called in order, once a group. */
   committed(below: Position): void;
-  /** Entries at or above `from` that were appended until now were not written and never will be. Later appends may succeed. */
+  /**
+   * Entries at or above `from` that were appended until now are not part of the log. Later appends may succeed, at new
+   * positions; once one of those is durable the lost ones are gone for good. Should the process end before that, a restart may
+   * find the first ones of them after all: as with any failed call, the outcome is then unknown.
+   */
   lost(from: Position, error: BrokerError): void;
 }
 
@@ -46,7 +50,10 @@ export interface JournalStats {
  */
 export interface Journal {
   readonly extentBytes: number;
-  /** Where the next entry's header will begin. A checkpoint written for it covers everything appended before. */
+  /**
+   * End of the log: everything appended before lies below, everything appended later at or above. A checkpoint written for it
+   * covers everything appended before.
+   */
   readonly position: Position;
 
   /** The newest whole checkpoint, or undefined. */

@@ -64,11 +64,12 @@ export class Committer {
   #failure: { readonly error: Error; readonly fatal: boolean } | undefined;
   #waiters: Waiter[] = [];
 
-  constructor(options: CommitterOptions, source: BatchSource, logEnd: Position, synced: Position) {
+  /** `logEnd`: where the log ends that is there already, durably. */
+  constructor(options: CommitterOptions, source: BatchSource, logEnd: Position) {
     this.#o = options;
     this.#source = source;
     this.#committed = logEnd;
-    this.#synced = synced;
+    this.#synced = logEnd;
   }
 
   get committed(): Position {
@@ -205,8 +206,14 @@ export class Committer {
   /** Syncs every dirty segment, oldest first. */
   #syncDirty(done: Done): void {
     const segment = this.#dirty[0];
-    if (segment?.file === undefined) {
+    if (segment === undefined) {
       done(null);
+      return;
+    }
+    if (segment.file === undefined) {
+      // Given up meanwhile: none of its entries was ever committed.
+      this.#dirty.shift();
+      this.#syncDirty(done);
       return;
     }
     segment.file.sync((error) => {

@@ -24,7 +24,8 @@ export interface Damage {
 /** What was never known to be durable and is not whole: cut off, as if it had not been written. */
 export interface TornTail {
   readonly position: Position;
-  readonly segment: FoundSegment;
+  /** The segment it lies in; undefined when not even that is there. */
+  readonly segment: FoundSegment | undefined;
   /** Whole entries behind the first broken one; they go too, since what was between is gone. */
   readonly entries: number;
   readonly bytes: number;
@@ -64,7 +65,10 @@ export async function scanLog(
 ): Promise<LogScan> {
   const { chain, missing } = chainOf(segments, from);
   const scan = new Scan(files, segments, from);
-  if (missing !== undefined) return scan.damaged(missing);
+  if (missing !== undefined) {
+    await scan.judgeMissing(missing);
+    return scan.finish(chain);
+  }
   for (const link of chain) {
     if (!(await scan.walk(link, visit))) break;
   }
@@ -142,13 +146,25 @@ class Scan {
     }
   }
 
-  damaged(damage: Damage): LogScan {
-    this.#damage = damage;
-    return this.finish([]);
+  /** The log cannot be followed from where it should begin: is what is missing there known to have been durable? */
+  async judgeMissing(missing: Damage): Promise<void> {
+    const hole = this.#logEnd;
+    let entries = 0;
+    let bytes = 0;
+    for (const segment of this.#segments) {
+      if (segment.start < hole) continue;
+      const remains = await searchSegment(this.#files, segment, segment.start);
+      if (remains.syncedBelow > hole) this.#damage = missing;
+      entries += remains.entries;
+      bytes += remains.end - segment.start;
+    }
+    if (this.#damage === undefined && entries > 0) {
+      this.#torn = { position: hole, segment: undefined, entries, bytes };
+    }
   }
 
   finish(chain: readonly ChainLink[]): LogScan {
-    const first = chain[0]?.segment;
+    const first = chain[0]?.segment.start ?? this.#logEnd;
     return {
       logEnd: this.#logEnd,
       entries: this.#entries,
@@ -157,9 +173,7 @@ class Scan {
       damage: this.#damage,
       torn: this.#torn,
       live: this.#live,
-      empty: this.#segments.filter(
-        (segment) => first !== undefined && segment.extent >= first.extent && !this.#live.includes(segment),
-      ),
+      empty: this.#segments.filter((segment) => segment.start >= first && !this.#live.includes(segment)),
     };
   }
 }
@@ -183,11 +197,13 @@ function chainOf(
     if (segment.start <= from && holdsStart) return { chain, missing: undefined };
     end = segment.logEnd ?? segment.start;
   }
-  const first = chain[0];
-  if (first === undefined || end === undefined || end <= from) return { chain, missing: undefined };
-  const { path } = first.segment;
-  const what = `the segment before it, which ends at position ${end}, is missing`;
-  return { chain, missing: { path, offset: 0, position: first.segment.start, what } };
+  const first = chain[0]?.segment ?? segments.find((segment) => segment.start >= from);
+  if (first === undefined || (end !== undefined && end <= from)) return { chain, missing: undefined };
+  const what =
+    end === undefined
+      ? 'its first entry is damaged'
+      : `the segment before it, which ends at position ${end}, is missing`;
+  return { chain, missing: { path: first.path, offset: 0, position: first.start, what } };
 }
 
 /** Refuses a damaged store, saying where and what can be done. */
@@ -203,34 +219,39 @@ export function damageError(directory: string, damage: Damage): BrokerError {
 export async function settleLog(files: FileLayer, directory: string, scan: LogScan, log: Log): Promise<void> {
   if (scan.torn !== undefined) {
     const { torn } = scan;
-    const aside = tornName(torn.position);
-    const file = basename(torn.segment.path);
-    await setAside(files, directory, torn);
+    const { segment } = torn;
+    if (segment !== undefined) await setAside(files, directory, torn.position, segment);
     log.warn('the last writes before the end were not whole and have been cut off', {
-      file,
-      offset: torn.position - torn.segment.start,
+      ...(segment === undefined
+        ? {}
+        : { file: basename(segment.path), offset: torn.position - segment.start }),
+      position: torn.position,
       wholeEntriesBehind: torn.entries,
-      keptIn: aside,
+      keptIn: tornName(torn.position),
     });
   }
   for (const segment of scan.empty) {
     const aside = join(directory, tornName(segment.start));
-    if (scan.torn !== undefined && segment.start > scan.torn.position)
+    if (scan.torn !== undefined && segment.start >= scan.torn.position)
       await files.rename(segment.path, aside);
     else await files.remove(segment.path);
   }
-  if (!scan.clean) await rewriteTail(files, scan);
+  await rewriteTail(files, scan);
   await files.syncDirectory(directory);
 }
 
-async function setAside(files: FileLayer, directory: string, torn: TornTail): Promise<void> {
-  const file = await files.open(torn.segment.path, 'read');
+async function setAside(
+  files: FileLayer,
+  directory: string,
+  from: Position,
+  segment: FoundSegment,
+): Promise<void> {
+  const file = await files.open(segment.path, 'read');
   try {
-    const from = torn.position - torn.segment.start;
-    const length = Math.max(0, torn.segment.size - from);
-    const bytes = Buffer.allocUnsafeSlow(length);
-    const count = await file.read(bytes, from);
-    await writeWhole(files, directory, tornName(torn.position), [bytes.subarray(0, count)]);
+    const offset = from - segment.start;
+    const bytes = Buffer.allocUnsafeSlow(Math.max(0, segment.size - offset));
+    const count = await file.read(bytes, offset);
+    await writeWhole(files, directory, tornName(from), [bytes.subarray(0, count)]);
   } finally {
     await file.close();
   }

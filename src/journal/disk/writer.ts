@@ -86,7 +86,6 @@ export class Writer implements BatchSource {
       { segments, epoch, syncForced: sync === 'always', harmless: HARMLESS },
       this,
       options.logEnd,
-      this.#next,
     );
   }
 
@@ -150,12 +149,19 @@ export class Writer implements BatchSource {
   /** Commits what is queued and marks the end as clean. */
   async close(): Promise<void> {
     if (this.#state === 'running' && this.#stall === undefined) {
-      if (this.#segment !== undefined) this.#appendEnd();
       this.#state = 'closing';
-      await this.flush().catch((error: unknown) => {
+      try {
+        await this.flush();
+        // Behind everything and known to be, so that the next opening has nothing to doubt.
+        if (this.#segment !== undefined) {
+          this.#appendEnd();
+          await this.flush();
+        }
+      } catch (error) {
         this.#o.log.error('the last entries could not be written', { error: String(error) });
-      });
+      }
     }
+    this.#reportRefused();
     this.#state = 'closed';
     this.#timer?.cancel();
     this.#syncTimer?.cancel();
