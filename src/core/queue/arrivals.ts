@@ -98,6 +98,8 @@ export class Arrivals {
   readonly #deadLetters: DeadLetters;
   readonly #admission: Admission;
   readonly #scratch = new ByteWriter(4096);
+  /** What the batch at hand has taken so far of the room of queues that refuse when they are full. */
+  readonly #taken = new Map<Queue, { messages: number; bytes: number }>();
   // Filled anew for each message: it is read at once and never kept.
   readonly #arrival = blankArrival();
 
@@ -137,6 +139,7 @@ export class Arrivals {
     outcomes: SendOutcome[],
     now: number,
   ): boolean {
+    if (this.#taken.size > 0) this.#taken.clear();
     let refused: BrokerError | undefined;
     let duplicates = false;
     let last: Queue | undefined;
@@ -168,10 +171,17 @@ export class Arrivals {
     const { settings, base } = queue.family;
     if (settings.overflow === 'drop-head') return;
     const { maxLength, maxLengthBytes } = settings;
+    if (maxLength === 0 && maxLengthBytes === 0) return;
+    const taken = this.#taken.get(base) ?? { messages: 0, bytes: 0 };
     const full =
-      (maxLength > 0 && base.ready + base.arriving >= maxLength) ||
-      (maxLengthBytes > 0 && base.readyBytes + message.body.length > maxLengthBytes);
-    if (!full) return;
+      (maxLength > 0 && base.ready + base.arriving + taken.messages >= maxLength) ||
+      (maxLengthBytes > 0 && base.readyBytes + taken.bytes + message.body.length > maxLengthBytes);
+    if (!full) {
+      taken.messages++;
+      taken.bytes += message.body.length;
+      this.#taken.set(base, taken);
+      return;
+    }
     if (settings.overflow === 'reject-dead-letter') this.#deadLetters.refuse(queue, message);
     throw new BrokerError('limit', `queue '${queue.name}' is full`);
   }
