@@ -29,8 +29,6 @@ export class Housekeeping {
   #running: Promise<void> | undefined;
   #checkpointAt: number;
   #checkpointBytes = 0;
-  // Extents below this were given up or are known to hold something.
-  #discarded = new Set<number>();
   #failedAt = -Infinity;
   checkpoints = 0;
   cleanedBytes = 0;
@@ -93,15 +91,12 @@ export class Housekeeping {
   }
 
   #discard(): void {
-    const { journal, queues } = this.#state.core;
+    const { journal, queues, pipeline } = this.#state.core;
+    // What emptied the extents has to be in the journal before they are given up.
+    pipeline.flushSide();
     const boundary = Math.floor(this.#checkpointAt / journal.extentBytes);
     const live = new Set(queues.live.extents());
-    const idle: number[] = [];
-    for (let extent = 0; extent < boundary; extent++) {
-      if (live.has(extent) || this.#discarded.has(extent)) continue;
-      this.#discarded.add(extent);
-      idle.push(extent);
-    }
+    const idle = journal.extents().filter((extent) => extent < boundary && !live.has(extent));
     if (idle.length > 0) journal.discard(idle);
   }
 
