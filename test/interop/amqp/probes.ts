@@ -384,6 +384,20 @@ export const PROBES: Readonly<Record<string, Probe>> = {
     });
     return one.rest();
   },
+  'acknowledge and cancel at once': async (one) => {
+    await one.declare('p.cancelled');
+    one.publish('p.cancelled', 'a');
+    const answers = [await one.consume('p.cancelled', 't'), await one.answer()];
+    one.write(
+      Buffer.concat([
+        methodFrame(1, 'basic.ack', { deliveryTag: 1, multiple: false }),
+        methodFrame(1, 'basic.cancel', { consumerTag: 't', nowait: false }),
+      ]),
+    );
+    answers.push(await one.answer());
+    one.publish('p.cancelled', 'b');
+    return [...answers, ...(await one.rest()), await one.get('p.cancelled')];
+  },
   'prefetch per consumer and changed later': async (one) => {
     await one.declare('p.qos');
     for (let i = 0; i < 6; i++) one.publish('p.qos', String(i));

@@ -130,8 +130,9 @@ export class AmqpChannel {
   }
 
   #run(consumer: Consumer): void {
-    if (!this.flowing || this.closed) return;
-    const { prefetch, noAck } = consumer.options;
+    const { prefetch, noAck, tag } = consumer.options;
+    // Credit may still be due for a consumer that was cancelled in the same turn.
+    if (!this.flowing || this.closed || this.consumers.get(tag) !== consumer) return;
     const own = prefetch - consumer.unacked;
     consumer.run(noAck ? prefetch : Math.min(own, this.#sharedRoom()));
   }

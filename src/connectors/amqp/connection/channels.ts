@@ -119,6 +119,7 @@ export class Channels {
       throw new ReplyError(
         530,
         `number of channels opened (${this.#open.size}) has reached the negotiated channel_max (${channelMax})`,
+        { culprit: { classId: 0, methodId: 0 } },
       );
     }
     this.#open.set(number, { channel: new AmqpChannel(number, this.#host), queue: new CommandQueue() });

@@ -360,6 +360,10 @@ export class AmqpConnection
     }
   }
 
+  onFault(caught: unknown): void {
+    this.#onFault(caught, undefined);
+  }
+
   #runningChannels(): Channels {
     if (this.#channels === undefined || this.#phase !== 'running') {
       throw new ReplyError(504, 'unexpected method before connection.open');

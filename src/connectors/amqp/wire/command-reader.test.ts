@@ -28,6 +28,10 @@ class Recorder implements CommandSink {
     );
   }
 
+  onFault(caught: unknown): void {
+    throw caught;
+  }
+
   onOversize(channel: number, _publish: PublishMethod, size: number): void {
     this.seen.push(`${String(channel)} oversize ${String(size)}`);
   }

@@ -19,6 +19,8 @@ export interface CommandSink {
   onPublish(channel: number, publish: PublishMethod, properties: Buffer, body: Buffer): void;
   /** A body larger than the limit ended; nothing of it was kept. */
   onOversize(channel: number, publish: PublishMethod, size: number): void;
+  /** A frame that is malformed or out of order, as a ReplyError. At most once. */
+  onFault(caught: unknown): void;
 }
 
 /** A publish whose header or body is still to come. */
@@ -44,6 +46,7 @@ export class CommandReader implements FrameSink {
   readonly #sink: CommandSink;
   readonly #bodyMax: number;
   readonly #pending = new Map<number, PendingContent>();
+  #failed = false;
   /** Bytes of bodies whose rest is still to come. */
   #heldBytes = 0;
   #lastPublishBytes: Buffer = Buffer.alloc(0);
@@ -57,6 +60,45 @@ export class CommandReader implements FrameSink {
   }
 
   onMethodFrame(channel: number, buffer: Buffer, start: number, end: number): void {
+    try {
+      if (this.#failed && channel !== 0) return;
+      this.#methodFrame(channel, buffer, start, end);
+    } catch (caught) {
+      this.#fail(caught);
+    }
+  }
+
+  onHeaderFrame(channel: number, buffer: Buffer, start: number, end: number): void {
+    if (this.#failed) return;
+    try {
+      this.#headerFrame(channel, buffer, start, end);
+    } catch (caught) {
+      this.#fail(caught);
+    }
+  }
+
+  onBodyPiece(channel: number, buffer: Buffer, start: number, end: number, last: boolean): void {
+    if (this.#failed) return;
+    try {
+      this.#bodyPiece(channel, buffer.subarray(start, end), last);
+    } catch (caught) {
+      this.#fail(caught);
+    }
+  }
+
+  onHeartbeatFrame(channel: number): void {
+    if (channel !== 0) this.#fail(new ReplyError(505, 'type 8: heartbeat on a channel other than 0'));
+  }
+
+  /** Reports the first fault; from then on only methods of the connection itself are passed on (its close-ok). */
+  #fail(caught: unknown): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    this.#pending.clear();
+    this.#sink.onFault(caught);
+  }
+
+  #methodFrame(channel: number, buffer: Buffer, start: number, end: number): void {
     if (this.#pending.size > 0) this.#refuseMethodInContent(channel);
     if (end - start >= 4 && buffer.readUInt32BE(start) === PUBLISH_ID && channel !== 0) {
       const publish = this.#publishMethod(buffer, start, end);
@@ -66,7 +108,7 @@ export class CommandReader implements FrameSink {
     this.#sink.onMethod(channel, decodeMethod(buffer, start, end));
   }
 
-  onHeaderFrame(channel: number, buffer: Buffer, start: number, end: number): void {
+  #headerFrame(channel: number, buffer: Buffer, start: number, end: number): void {
     const pending = this.#pending.get(channel);
     if (pending === undefined)
       throw new ReplyError(505, 'expected method frame, got non method frame instead');
@@ -85,37 +127,32 @@ export class CommandReader implements FrameSink {
     if (pending.size === 0) this.#complete(channel, pending, pending.properties, Buffer.alloc(0));
   }
 
-  onBodyPiece(channel: number, buffer: Buffer, start: number, end: number, last: boolean): void {
+  #bodyPiece(channel: number, piece: Buffer, last: boolean): void {
     const pending = this.#pending.get(channel);
     if (pending === undefined)
       throw new ReplyError(505, 'expected method frame, got non method frame instead');
     const properties = pending.properties;
     if (properties === undefined) {
-      throw new ReplyError(505, 'expected content header for class 60, got non content header frame instead');
+      throw outOfOrder('expected content header for class 60, got non content header frame instead');
     }
-    pending.received += end - start;
+    pending.received += piece.length;
     if (pending.received > pending.size) throw new ReplyError(501, 'more body than its header declared');
     const done = last && pending.received === pending.size;
     if (pending.size > this.#bodyMax) {
       if (done) this.#discard(channel, pending);
       return;
     }
-    const piece = buffer.subarray(start, end);
     if (done && pending.pieces === undefined) {
       this.#complete(channel, pending, properties, piece);
       return;
     }
     pending.pieces ??= [];
-    if (end > start) pending.pieces.push(piece);
-    this.#heldBytes += end - start;
+    if (piece.length > 0) pending.pieces.push(piece);
+    this.#heldBytes += piece.length;
     if (this.#heldBytes > this.#bodyMax * HELD_BODIES_MAX) {
       throw new ReplyError(506, 'too many large contents in parts at once');
     }
     if (done) this.#complete(channel, pending, properties, Buffer.concat(pending.pieces, pending.size));
-  }
-
-  onHeartbeatFrame(channel: number): void {
-    if (channel !== 0) throw new ReplyError(505, 'heartbeat on a channel other than 0');
   }
 
   #refuseMethodInContent(channel: number): void {

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AmqpServer } from './amqp-server.js';
+import { startAmqpServer } from './amqp-server.js';
+import { runProbe } from './probe-run.js';
+import { PROBES } from './probes.js';
+import recorded from './rabbitmq-3.10-answers.json' with { type: 'json' };
+
+const ANSWERS: Readonly<Record<string, readonly string[]>> = recorded;
+
+/** Where our answer differs on purpose (docs/protocols/amqp.md). */
+const OURS: Readonly<Record<string, (answers: readonly string[]) => readonly string[]>> = {
+  // RabbitMQ sets both bits of every nack it sends, which says nothing: the tag is a single one's.
+  'reject-publish': (answers) =>
+    answers.map((text) => text.replace(/^(basic\.nack \d+) true true$/, '$1 false false')),
+};
+
+let server: AmqpServer;
+beforeAll(async () => {
+  server = await startAmqpServer();
+});
+afterAll(() => server.stop());
+
+describe('answers on the wire are those RabbitMQ gave', () => {
+  for (const name of Object.keys(PROBES)) {
+    it(name, async () => {
+      const answers = ANSWERS[name] ?? [];
+      expect(await runProbe(name, server.port)).toEqual(OURS[name]?.(answers) ?? answers);
+    });
+  }
+
+  it('and nothing was logged as failed', () => {
+    expect(server.logged).toEqual([]);
+  });
+});
