@@ -51,6 +51,11 @@ export function resourceExists(id: string): BrokerError {
   return new BrokerError('already-exists', `Resource already exists in the project (resource=${id}).`);
 }
 
+/** What a failed creation says: that another one was faster is no news about registry versions. */
+export function creationFault(caught: unknown, id: string): unknown {
+  return caught instanceof BrokerError && caught.kind === 'already-exists' ? resourceExists(id) : caught;
+}
+
 export function invalidArgument(details: string): BrokerError {
   return new BrokerError('invalid-argument', details);
 }

@@ -1,4 +1,4 @@
-import { resourceExists, unsupportedField } from '../errors.js';
+import { creationFault, resourceExists, unsupportedField } from '../errors.js';
 import { checkDuration, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '../durations.js';
 import { TOPIC_KIND, topicRecord } from '../registry/records.js';
 import { checkNewTopicId, parseResourceName, topicChannel } from '../resource-names.js';
@@ -22,7 +22,7 @@ export function createTopic(services: GcpServices): Operation<Topic, Topic> {
     if (catalog.topic(id) !== undefined) throw resourceExists(id);
     const topic: Topic = { ...request, state: Topic_State.ACTIVE };
     const retention = Number(request.messageRetentionDuration?.seconds ?? 0n);
-    await broker.change([
+    const created = broker.change([
       {
         do: 'create-log',
         channel: topicChannel(id),
@@ -31,6 +31,9 @@ export function createTopic(services: GcpServices): Operation<Topic, Topic> {
       },
       { do: 'put', kind: TOPIC_KIND, key: id, value: topicRecord(topic, clock.now()), expected: 0 },
     ]);
+    await created.catch((caught: unknown) => {
+      throw creationFault(caught, id);
+    });
     return topic;
   };
 }

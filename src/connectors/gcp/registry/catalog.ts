@@ -103,7 +103,7 @@ export class Catalog {
     if (entry === undefined) {
       this.#topics.delete(id);
       // The log may live on for its readers; nobody is subscribed to it any more.
-      if (this.#broker.logStats(topicChannel(id)) !== undefined) this.#broker.setFanOut(topicChannel(id), []);
+      this.#fanOut(id, []);
       return;
     }
     this.#topics.set(id, topicInfo(entry));
@@ -137,8 +137,17 @@ export class Catalog {
 
   #setFanOut(topicId: string): void {
     if (!this.#topics.has(topicId)) return;
-    const targets = this.subscriptionsOf(topicId).map((info) => fanOutTarget(this.#broker, info));
-    this.#broker.setFanOut(topicChannel(topicId), targets);
+    const infos = this.subscriptionsOf(topicId);
+    this.#fanOut(
+      topicId,
+      infos.map((info) => fanOutTarget(this.#broker, info)),
+    );
+  }
+
+  #fanOut(topicId: string, targets: readonly FanOutTarget[]): void {
+    const channel = topicChannel(topicId);
+    // Another protocol may have deleted the log; then there is nothing to fan out, and publishing says so.
+    if (this.#broker.logStats(channel) !== undefined) this.#broker.setFanOut(channel, targets);
   }
 }
 

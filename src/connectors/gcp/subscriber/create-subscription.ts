@@ -3,7 +3,7 @@ import { DurationSchema } from '@bufbuild/protobuf/wkt';
 import type { QueueSettings } from '../../../core/queue/types.js';
 import { GCP_LIMITS } from '../config.js';
 import { checkDuration, durationMs, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '../durations.js';
-import { badAckDeadline, resourceExists, unsupportedField } from '../errors.js';
+import { badAckDeadline, creationFault, resourceExists, unsupportedField } from '../errors.js';
 import { compileFilter } from '../filter.js';
 import { SUBSCRIPTION_KIND, subscriptionRecord } from '../registry/records.js';
 import {
@@ -42,7 +42,7 @@ export function createSubscription(services: GcpServices): Operation<Subscriptio
     if (catalog.subscription(id) !== undefined) throw resourceExists(id);
     const subscription = withDefaults({ ...request, name }, config.defaultAckDeadlineSeconds);
     const value = subscriptionRecord(subscription, topic.id, clock.now());
-    await broker.change([
+    const created = broker.change([
       {
         do: 'create-queue',
         channel: subscriptionChannel(id),
@@ -51,6 +51,9 @@ export function createSubscription(services: GcpServices): Operation<Subscriptio
       },
       { do: 'put', kind: SUBSCRIPTION_KIND, key: id, value, expected: 0 },
     ]);
+    await created.catch((caught: unknown) => {
+      throw creationFault(caught, id);
+    });
     return subscription;
   };
 }
