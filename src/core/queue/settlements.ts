@@ -1,6 +1,7 @@
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { PendingOperation } from '../partition/pipeline.js';
+import type { GiveBack } from '../partition/records.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
@@ -16,6 +17,9 @@ interface Batch {
   readonly family: Family;
   readonly slots: number[];
 }
+
+/** Where messages go back to; see `GiveBack`. */
+type Place = Omit<GiveBack, 'queue' | 'sequences'>;
 
 const NOTHING_REFUSED: SettleResult = { refused: [] };
 
@@ -154,16 +158,27 @@ export class Settlements {
         this.#deadLetters.bury(queue, slot, 'max-receives');
       } else back.push(slot);
     }
-    if (back.length === 0) return;
     const delayedTo = (how.delayMs ?? 0) > 0 ? now + (how.delayMs ?? 0) : 0;
-    const ordered = this.#queueOf(back[0] as number).isSubChannel;
-    const toTail = how.to === 'tail' && delayedTo === 0 && !ordered;
-    const sequences = back.map((slot) => store.table.sequence(slot));
-    const newSequence = toTail ? family.nextSequence : 0;
     const uncounted = how.uncounted === true;
-    if (toTail) family.nextSequence += back.length;
-    this.#effects.giveBack(family, { sequences, newSequence, delayedTo, at: now, uncounted });
-    placeBack(this.#core, back, { newSequence, delayedTo, at: now, uncounted });
+    const place = { newSequence: 0, delayedTo, at: now, uncounted };
+    if (how.to === 'origin' || delayedTo > 0) {
+      this.#place(family, back, place);
+      return;
+    }
+    // Ordered sub-channels keep their order, whatever else comes back with them.
+    const ordered = back.filter((slot) => this.#queueOf(slot).isSubChannel);
+    const others = ordered.length === 0 ? back : back.filter((slot) => !this.#queueOf(slot).isSubChannel);
+    this.#place(family, ordered, place);
+    const newSequence = family.nextSequence;
+    family.nextSequence += others.length;
+    this.#place(family, others, { ...place, newSequence });
+  }
+
+  #place(family: Family, slots: readonly number[], place: Place): void {
+    if (slots.length === 0) return;
+    const sequences = slots.map((slot) => this.#core.queues.table.sequence(slot));
+    this.#effects.giveBack(family, { sequences, ...place });
+    placeBack(this.#core, slots, place);
   }
 
   /** Drops what a family kept longer than it may, and sets when to look again. */
@@ -213,11 +228,7 @@ export class Settlements {
 }
 
 /** The in-memory half of a giveBack record; replay uses it, too. Slots may be in any state. */
-export function placeBack(
-  core: Pick<CoreContext, 'queues'>,
-  slots: readonly number[],
-  back: { newSequence: number; delayedTo: number; at: number; uncounted: boolean },
-): void {
+export function placeBack(core: Pick<CoreContext, 'queues'>, slots: readonly number[], back: Place): void {
   const store = core.queues;
   const { table } = store;
   // For old places the highest goes first, so that each finds its own at the front.
