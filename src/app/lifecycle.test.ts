@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../base/clock.js';
 import { silentLog } from '../base/log.js';
 import { Lifecycle, type Stage } from './lifecycle.js';
@@ -60,6 +60,42 @@ describe('Lifecycle', () => {
     expect(seen.at(-1)).toBe('stop a');
   });
 
+  it('lets the stage through that is starting when it is told to stop, and starts no other', async () => {
+    const seen: string[] = [];
+    let go = (): void => undefined;
+    const slow: Stage = {
+      name: 'slow',
+      start: () => new Promise<void>((resolve) => (go = resolve)),
+      stop: async () => void seen.push('stop slow'),
+    };
+    const life = new Lifecycle([slow, ...stages(['b'], seen)], new ManualClock(), silentLog);
+    const starting = life.start();
+    const stopping = life.stop(10);
+    expect(life.phase).toBe('draining');
+    go();
+    await expect(starting).rejects.toThrow('stopped while starting');
+    await stopping;
+    expect(seen).toEqual(['stop slow']);
+    expect(life.phase).toBe('stopped');
+  });
+
+  it('ends when the stage that was starting fails after all', async () => {
+    const seen: string[] = [];
+    let fail = (): void => undefined;
+    const slow: Stage = {
+      name: 'slow',
+      start: () => new Promise<void>((_, reject) => (fail = () => reject(new Error('disk')))),
+      stop: async () => void seen.push('stop slow'),
+    };
+    const life = new Lifecycle([slow], new ManualClock(), silentLog);
+    const starting = life.start();
+    const stopping = life.stop(10);
+    fail();
+    await expect(starting).rejects.toThrow('disk');
+    await stopping;
+    expect(seen).toEqual(['stop slow']);
+  });
+
   it('leaves a drain behind that does not end', async () => {
     const clock = new ManualClock();
     const stuck: Stage = {
@@ -71,6 +107,7 @@ describe('Lifecycle', () => {
     const life = new Lifecycle([stuck], clock, silentLog);
     await life.start();
     const stopped = life.stop(1_000);
+    await vi.waitFor(() => expect(clock.pending).toBe(1));
     clock.advance(10_000);
     await stopped;
     expect(life.phase).toBe('stopped');

@@ -22,8 +22,9 @@ export class Lifecycle {
   readonly #stages: readonly Stage[];
   readonly #clock: Clock;
   readonly #log: Log;
-  #started: Stage[] = [];
+  readonly #started: Stage[] = [];
   #phase: Phase = 'starting';
+  #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(stages: readonly Stage[], clock: Clock, log: Log) {
@@ -36,26 +37,45 @@ export class Lifecycle {
     return this.#phase;
   }
 
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
     for (const stage of this.#stages) {
+      if (this.#stopAsked()) throw new Error('stopped while starting');
       try {
         this.#started.push(stage);
         await stage.start();
       } catch (error) {
         this.#log.error('start failed', { stage: stage.name });
-        await this.stop(0).catch((later: unknown) =>
-          this.#log.warn('stop after a failed start', { error: later }),
-        );
+        // Somebody's `stop` waits for the end of this start and does the same.
+        if (!this.#stopAsked()) {
+          this.#stopping = this.#stop(0);
+          await this.#stopping.catch((later: unknown) => this.#log.warn('stop failed', { error: later }));
+        }
         throw error;
       }
-      if (this.#stopping !== undefined) throw new Error('stopped while starting');
     }
-    this.#phase = 'serving';
+    if (!this.#stopAsked()) this.#phase = 'serving';
+  }
+
+  /** Asked anew after every wait. */
+  #stopAsked(): boolean {
+    return this.#stopping !== undefined;
   }
 
   stop(graceMs: number): Promise<void> {
-    this.#stopping ??= this.#stop(graceMs);
+    this.#stopping ??= this.#stopAfterStart(graceMs);
     return this.#stopping;
+  }
+
+  /** The stage that starts right now is let through: half a stage cannot be stopped. */
+  async #stopAfterStart(graceMs: number): Promise<void> {
+    this.#phase = 'draining';
+    await this.#starting?.catch(() => undefined);
+    await this.#stop(graceMs);
   }
 
   async #stop(graceMs: number): Promise<void> {
