@@ -294,7 +294,7 @@ class SimulatedFiles implements FileLayer {
         try {
           resolve(act());
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       });
     });

@@ -107,6 +107,8 @@ async function refuseForeign(files: FileLayer, directory: string): Promise<void>
 /** Files that a crash left half made, and spares: they are worth nothing but their place. */
 async function removeLeftovers(files: FileLayer, directory: string): Promise<void> {
   for (const name of await files.list(directory)) {
+    // Temporary files of the lock belong to whoever is asking for it.
+    if (name.startsWith('lock-')) continue;
     if (name.endsWith(TEMPORARY_SUFFIX) || parseSpareName(name) !== undefined)
       await files.remove(join(directory, name));
   }
