@@ -25,8 +25,8 @@ const NAMESPACE: Readonly<Record<Service, string>> = {
 
 const JSON_TYPE = 'application/x-amz-json-1.0';
 const XML_TYPE = 'text/xml';
-/** Longest access key kept as the sender's id. */
-const SENDER_CHARS_MAX = 128;
+/** Access keys that are kept as the sender's id; AWS's are letters and digits. */
+const ACCESS_KEY = /^[\x21-\x7e]{1,128}$/;
 const ANONYMOUS = 'anonymous';
 
 /** The one endpoint of both services: finds out protocol and operation, runs it, answers in the same protocol. */
@@ -131,7 +131,7 @@ export class AwsEndpoint {
     return {
       services: this.#services,
       input,
-      senderId: accessKey === '' ? ANONYMOUS : accessKey.slice(0, SENDER_CHARS_MAX),
+      senderId: ACCESS_KEY.test(accessKey) ? accessKey : ANONYMOUS,
       origin: originOf(this.#services.config, headers.host, this.#port()),
       path: pathOf(exchange.url),
       whileConnected: (work) => this.#whileConnected(exchange, work),

@@ -29,14 +29,6 @@ export function optionalInteger(input: Input, name: string): number | undefined 
   throw wrongType(name, 'an integer');
 }
 
-export function optionalBoolean(input: Input, name: string): boolean | undefined {
-  const value = input[name];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === 'boolean') return value;
-  if (value === 'true' || value === 'false') return value === 'true';
-  throw wrongType(name, 'a boolean');
-}
-
 export function optionalStructure(input: Input, name: string): Input | undefined {
   const value = input[name];
   if (value === undefined || value === null) return undefined;

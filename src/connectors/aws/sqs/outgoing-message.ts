@@ -34,23 +34,23 @@ export interface PreparedMessage {
 export interface SentMessage {
   readonly MD5OfMessageBody: string;
   readonly MessageId: string;
-  readonly MD5OfMessageAttributes?: string;
-  readonly MD5OfMessageSystemAttributes?: string;
-  readonly SequenceNumber?: string;
+  readonly MD5OfMessageAttributes: string | undefined;
+  readonly MD5OfMessageSystemAttributes: string | undefined;
+  readonly SequenceNumber: string | undefined;
 }
 
 /** Checks one message and builds it. Throws the faults of SendMessage. */
 export function prepareMessage(call: Call, queue: Queue, input: Input): PreparedMessage {
   const text = optionalText(input, 'MessageBody');
   if (text === undefined || text === '') throw missingParameter('MessageBody');
-  if (!isLegalText(text)) {
+  const body = Buffer.from(text, 'utf8');
+  if (!isLegalText(text, body.length)) {
     throw new AwsFault(
       SQS_FAULTS.invalidMessageContents,
       'Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | ' +
         '#x10000 to #x10FFFF',
     );
   }
-  const body = Buffer.from(text, 'utf8');
   const attributes = readMessageAttributes(input);
   const traceHeader = readTraceHeader(input);
   if (traceHeader !== undefined && Buffer.byteLength(traceHeader) > TRACE_HEADER_BYTES_MAX) {
@@ -82,9 +82,11 @@ export function prepareMessage(call: Call, queue: Queue, input: Input): Prepared
     attributes: canonical,
     attributesMd5: canonicalMd5,
   });
+  const place = placeOf(call, queue, groupId, dedupId);
   return {
     message: {
-      ...placeOf(call, queue, groupId, dedupId),
+      channel: place.channel,
+      dedupId: place.dedupId,
       body,
       id: messageId,
       clientId: call.senderId,
@@ -176,13 +178,12 @@ export function sentMessage(
 ): SentMessage {
   if (outcome === undefined) throw faultOf('sqs', undefined);
   if (!outcome.ok) throw faultOf('sqs', outcome.error);
+  // Undefined fields are left out by either protocol's writer.
   return {
     MD5OfMessageBody: prepared.bodyMd5,
     MessageId: outcome.id,
-    ...(prepared.attributesMd5 !== undefined && { MD5OfMessageAttributes: prepared.attributesMd5 }),
-    ...(prepared.systemAttributesMd5 !== undefined && {
-      MD5OfMessageSystemAttributes: prepared.systemAttributesMd5,
-    }),
-    ...(queue.fifo && { SequenceNumber: sequenceNumber(queue.record.createdAt, outcome.sequence) }),
+    MD5OfMessageAttributes: prepared.attributesMd5,
+    MD5OfMessageSystemAttributes: prepared.systemAttributesMd5,
+    SequenceNumber: queue.fifo ? sequenceNumber(queue.record.createdAt, outcome.sequence) : undefined,
   };
 }

@@ -17,9 +17,9 @@ export interface ReceivedMessage {
   readonly ReceiptHandle: string;
   readonly MD5OfBody: string;
   readonly Body: string;
-  readonly Attributes?: Readonly<Record<string, string>>;
-  readonly MD5OfMessageAttributes?: string;
-  readonly MessageAttributes?: Readonly<Record<string, AttributeValue>>;
+  readonly Attributes: Readonly<Record<string, string>> | undefined;
+  readonly MD5OfMessageAttributes: string | undefined;
+  readonly MessageAttributes: Readonly<Record<string, AttributeValue>> | undefined;
 }
 
 interface AttributeValue {
@@ -52,8 +52,9 @@ export function receivedMessage(delivery: Delivery, view: ReceiveView): Received
     }),
     MD5OfBody: seen.bodyMd5,
     Body: seen.body,
-    ...(system !== undefined && { Attributes: system }),
-    ...chosen,
+    Attributes: system,
+    MD5OfMessageAttributes: chosen?.md5,
+    MessageAttributes: chosen?.attributes,
   };
 }
 
@@ -88,7 +89,7 @@ function systemAttributes(
 function chosenAttributes(
   seen: SqsView,
   selection: AttributeSelection,
-): Pick<ReceivedMessage, 'MD5OfMessageAttributes' | 'MessageAttributes'> | undefined {
+): { readonly md5: string; readonly attributes: Readonly<Record<string, AttributeValue>> } | undefined {
   if (seen.attributes === undefined) return undefined;
   const all = seen.attributes();
   const chosen = selection === 'all' ? all : all.filter((attribute) => isSelected(selection, attribute));
@@ -96,10 +97,8 @@ function chosenAttributes(
   const known = chosen.length === all.length ? seen.attributesMd5 : undefined;
   return {
     // The checksum covers what is handed out, not what was sent.
-    MD5OfMessageAttributes: known ?? attributesMd5(chosen),
-    MessageAttributes: Object.fromEntries(
-      chosen.map((attribute) => [attribute.name, attributeValue(attribute)]),
-    ),
+    md5: known ?? attributesMd5(chosen),
+    attributes: Object.fromEntries(chosen.map((attribute) => [attribute.name, attributeValue(attribute)])),
   };
 }
 

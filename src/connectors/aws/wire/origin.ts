@@ -8,6 +8,7 @@ export interface SqsOrigin {
   readonly bodyMd5: string;
   /** Unix ms the sender's request came; kept through dead-letter queues. */
   readonly sentAt: number;
+  /** ASCII. */
   readonly senderId: string;
   readonly groupId: string | undefined;
   readonly dedupId: string | undefined;
@@ -30,11 +31,15 @@ const HAS_ATTRIBUTES = 32;
 
 const UUID_CHARS = 36;
 const MD5_CHARS = 32;
-/** version, flags, sent time, id, body MD5. */
-const FIXED_BYTES = 2 + 8 + UUID_CHARS + MD5_CHARS;
+/** Milliseconds of every date until 2286. */
+const TIME_CHARS = 13;
+const TIME_AT = 2;
+const ID_AT = TIME_AT + TIME_CHARS;
+const MD5_AT = ID_AT + UUID_CHARS;
+const FIXED_BYTES = MD5_AT + MD5_CHARS;
 
 /*
- * Layout: version u8; flags u8; sent time f64 big-endian; message id, body MD5 (ASCII); sender, then what the flags
+ * Layout: version u8; flags u8; sent time (decimal digits), message id, body MD5, all ASCII; sender, then what the flags
  * name, each u16 big-endian length + UTF-8; last the attributes' MD5 and their canonical form to the end.
  */
 export function encodeOrigin(origin: SqsOrigin): Buffer {
@@ -46,25 +51,26 @@ export function encodeOrigin(origin: SqsOrigin): Buffer {
     (topicArn === undefined ? 0 : HAS_TOPIC) |
     (subject === undefined ? 0 : HAS_SUBJECT) |
     (attributes === undefined ? 0 : HAS_ATTRIBUTES);
+  // Everything up to the sender is ASCII, so one string conversion writes it: the whole of a plain message.
+  const { senderId } = origin;
+  const head =
+    String.fromCharCode(VERSION, flags) +
+    String(origin.sentAt).padStart(TIME_CHARS, '0') +
+    origin.messageId +
+    origin.bodyMd5 +
+    String.fromCharCode(senderId.length >>> 8, senderId.length & 0xff) +
+    senderId;
+  if (flags === 0) return Buffer.from(head, 'latin1');
   const size =
-    FIXED_BYTES +
-    textSize(origin.senderId) +
-    (flags === 0
-      ? 0
-      : textSize(groupId) +
-        textSize(dedupId) +
-        textSize(traceHeader) +
-        textSize(topicArn) +
-        textSize(subject)) +
+    head.length +
+    textSize(groupId) +
+    textSize(dedupId) +
+    textSize(traceHeader) +
+    textSize(topicArn) +
+    textSize(subject) +
     (attributes === undefined ? 0 : MD5_CHARS + attributes.length);
   const out = Buffer.allocUnsafe(size);
-  out[0] = VERSION;
-  out[1] = flags;
-  out.writeDoubleBE(origin.sentAt, 2);
-  out.write(origin.messageId, 10, UUID_CHARS, 'latin1');
-  out.write(origin.bodyMd5, 10 + UUID_CHARS, MD5_CHARS, 'latin1');
-  let at = writeText(out, FIXED_BYTES, origin.senderId);
-  if (flags === 0) return out;
+  let at = out.write(head, 'latin1');
   at = writeText(out, at, groupId);
   at = writeText(out, at, dedupId);
   at = writeText(out, at, traceHeader);
@@ -111,9 +117,9 @@ export function decodeOrigin(bytes: Uint8Array): SqsOrigin | undefined {
   const subject = (flags & HAS_SUBJECT) === 0 ? undefined : text();
   const hasAttributes = (flags & HAS_ATTRIBUTES) !== 0;
   return {
-    messageId: buffer.toString('latin1', 10, 10 + UUID_CHARS),
-    bodyMd5: buffer.toString('latin1', 10 + UUID_CHARS, FIXED_BYTES),
-    sentAt: buffer.readDoubleBE(2),
+    messageId: buffer.toString('latin1', ID_AT, MD5_AT),
+    bodyMd5: buffer.toString('latin1', MD5_AT, FIXED_BYTES),
+    sentAt: Number(buffer.toString('latin1', TIME_AT, ID_AT)),
     senderId,
     groupId,
     dedupId,
