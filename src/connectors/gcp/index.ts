@@ -27,6 +27,7 @@ class GcpConnector implements Connector {
   readonly name = 'gcp';
   readonly #context: ConnectorContext;
   readonly #services: GcpServices;
+  readonly #advertisedEndpoint: string;
   readonly #listener: GrpcListener;
   #addresses: Promise<readonly Address[]> | undefined;
   #sweep: Timer | undefined;
@@ -34,6 +35,7 @@ class GcpConnector implements Connector {
 
   constructor(context: ConnectorContext, config: GcpConfig) {
     this.#context = context;
+    this.#advertisedEndpoint = config.advertisedEndpoint;
     const { broker, clock, ids, log, host } = context;
     const catalog = new Catalog(broker);
     const subscriptions = new Subscriptions({ broker, clock, catalog, config });
@@ -102,7 +104,12 @@ class GcpConnector implements Connector {
   async #listen(): Promise<readonly Address[]> {
     const port = await this.#listener.listen();
     this.#sweepLater();
-    return [{ name: this.name, host: this.#context.host, port }];
+    const { host, log } = this.#context;
+    // Tools that wait for Google's emulator look for these words.
+    log.info(`Server started, listening on ${port}`, {
+      endpoint: this.#advertisedEndpoint === '' ? `${host}:${port}` : this.#advertisedEndpoint,
+    });
+    return [{ name: this.name, host, port }];
   }
 
   #sweepLater(): void {
