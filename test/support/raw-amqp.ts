@@ -390,7 +390,9 @@ function describeProperties(properties: Properties): string {
 }
 
 function describeTable(fields: FieldTable): string {
-  return `[${[...fields].map(([key, field]) => `${key}:${describeField(field)}`).join(', ')}]`;
+  // Maps have no order: brokers may keep or sort them.
+  const sorted = [...fields].sort(([a], [b]) => (a < b ? -1 : 1));
+  return `[${sorted.map(([key, field]) => `${key}:${describeField(field)}`).join(', ')}]`;
 }
 
 function describeField(field: FieldValue): string {

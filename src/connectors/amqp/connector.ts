@@ -6,6 +6,7 @@ import { AmqpConnection } from './connection/connection.js';
 import { ORIGIN_PROTOCOL } from './mapping/message-origin.js';
 import { neutralView } from './mapping/neutral-view.js';
 import { QueueChannelMapping } from './mapping/queue-channel.js';
+import { deadLetterRouter } from './topology/dead-letter-router.js';
 import { Topology } from './topology/topology.js';
 
 /** AMQP 0-9-1 in the RabbitMQ dialect, on one TCP port. */
@@ -58,6 +59,7 @@ export class AmqpConnector implements Connector {
     if (!this.#started) {
       this.#started = true;
       this.#context.broker.registerTranslator(ORIGIN_PROTOCOL, neutralView);
+      this.#context.broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(this.#topology));
       this.#topology.start();
     }
     const port = await this.#listener.start();

@@ -27,6 +27,16 @@ async function each(one: RawAmqp, calls: readonly (() => Promise<string>)[]): Pr
   return answers;
 }
 
+/** What a queue gives once there is something. */
+async function until(one: RawAmqp, queue: string, noAck = true): Promise<string> {
+  for (let i = 0; i < 200; i++) {
+    const got = await one.get(queue, noAck);
+    if (got.startsWith('get-ok')) return got;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return 'nothing came';
+}
+
 /** Cases of the AMQP dialect, told as answers on the wire. Server-made names and times must not show. */
 export const PROBES: Readonly<Record<string, Probe>> = {
   'redeclare a queue differently': async (one, { another }) => {
@@ -720,6 +730,48 @@ export const PROBES: Readonly<Record<string, Probe>> = {
     const answer = await raw.answer();
     await raw.close();
     return [answer];
+  },
+  'dead letters: rejected, expired, overflowed': async (one) => {
+    await one.exchange('p.dlx', 'direct');
+    await one.declare('p.dl');
+    await one.bind('p.dl', 'p.dlx', 'dead');
+    await one.bind('p.dl', 'p.dlx', 'p.src3');
+    const dead = { 'x-dead-letter-exchange': 'p.dlx', 'x-dead-letter-routing-key': 'dead' };
+    await one.declare('p.src1', { arguments: table(dead) });
+    await one.declare('p.src2', { arguments: table({ ...dead, 'x-max-length': 1 }) });
+    await one.declare('p.src3', { arguments: table({ 'x-dead-letter-exchange': 'p.dlx' }) });
+    const answers: string[] = [];
+    one.publish('p.src1', 'rejected', { properties: { headers: table({ h: 1, CC: ['p.nowhere'] }) } });
+    await one.get('p.src1', false);
+    one.send(1, 'basic.reject', { deliveryTag: 1, requeue: false });
+    answers.push(await until(one, 'p.dl'));
+    one.publish('p.src1', 'expired', { properties: { expiration: '30', messageId: 'm' } });
+    answers.push(await until(one, 'p.dl'));
+    one.publish('p.src2', 'head');
+    one.publish('p.src2', 'tail');
+    answers.push(await until(one, 'p.dl'));
+    one.publish('p.src3', 'own key');
+    await one.get('p.src3', false);
+    one.send(1, 'basic.nack', { deliveryTag: 5, multiple: false, requeue: false });
+    answers.push(await until(one, 'p.dl'));
+    return answers;
+  },
+  'dead letters that go round': async (one) => {
+    const around = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'p.cyc' };
+    await one.declare('p.cyc', { arguments: table({ ...around, 'x-message-ttl': 30 }) });
+    one.publish('p.cyc', 'dropped');
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    const answers = [await one.get('p.cyc')];
+    await one.declare('p.cyr', {
+      arguments: table({ 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'p.cyr' }),
+    });
+    one.publish('p.cyr', 'comes again');
+    await one.get('p.cyr', false);
+    one.send(1, 'basic.reject', { deliveryTag: 1, requeue: false });
+    answers.push(await until(one, 'p.cyr', false));
+    one.send(1, 'basic.reject', { deliveryTag: 2, requeue: false });
+    answers.push(await until(one, 'p.cyr', false));
+    return answers;
   },
   'time to live': async (one) => {
     await one.declare('p.ttl0', { arguments: table({ 'x-message-ttl': 0 }) });

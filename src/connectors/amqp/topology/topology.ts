@@ -73,6 +73,10 @@ export class Topology {
     return this.#vhost(name);
   }
 
+  knownVhost(name: string): Vhost | undefined {
+    return this.#vhosts.get(name);
+  }
+
   #vhost(name: string): Vhost {
     let vhost = this.#vhosts.get(name);
     if (vhost === undefined) this.#vhosts.set(name, (vhost = new Vhost(name)));

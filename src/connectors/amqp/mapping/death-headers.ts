@@ -1,0 +1,100 @@
+import type { DeadLetterReason } from '../../../core/queue/types.js';
+import type { FieldTable, FieldValue } from '../wire/field-table.js';
+import { stringField } from '../wire/field-table.js';
+
+/** RabbitMQ's words for why a message was dead-lettered. */
+export const DEATH_REASONS: Readonly<Record<DeadLetterReason, string>> = {
+  'max-receives': 'delivery_limit',
+  expired: 'expired',
+  rejected: 'rejected',
+  overflow: 'maxlen',
+};
+
+/** Entries of `x-death` that are kept, newest first: a content header must fit in one frame. */
+const DEATHS_MAX = 100;
+
+/** One death: where, why, and how the message had got there. */
+export interface Death {
+  readonly queue: string;
+  readonly reason: string;
+  readonly exchange: string;
+  readonly routingKeys: readonly string[];
+  /** Unix ms. */
+  readonly time: number;
+  readonly originalExpiration: string | undefined;
+}
+
+export type DeathEntry = FieldValue & { readonly tag: 'F' };
+
+/** The `x-death` entries in headers, newest first. What clients put there besides tables is left out. */
+export function deathsOf(headers: FieldTable): readonly DeathEntry[] {
+  const field = headers.get('x-death');
+  if (field?.tag !== 'A') return [];
+  return field.value.filter((item): item is DeathEntry => item.tag === 'F');
+}
+
+/** The deaths with `death` in front: a new entry, or that of the same queue and reason counted up. */
+export function withDeath(deaths: readonly DeathEntry[], death: Death): readonly DeathEntry[] {
+  const known = deaths.find(
+    (entry) => textOf(entry, 'queue') === death.queue && textOf(entry, 'reason') === death.reason,
+  );
+  if (known === undefined) return [newEntry(death), ...deaths].slice(0, DEATHS_MAX);
+  const count = known.value.get('count');
+  const before = count === undefined ? 0 : Number(count.value);
+  const again: FieldValue = { tag: 'l', value: BigInt(Number.isSafeInteger(before) ? before + 1 : 1) };
+  const entry: DeathEntry = { tag: 'F', value: new Map([...known.value, ['count', again]]) };
+  return [entry, ...deaths.filter((other) => other !== known)];
+}
+
+function newEntry(death: Death): DeathEntry {
+  const entry = new Map<string, FieldValue>([
+    ['count', { tag: 'l', value: 1n }],
+    ['reason', stringField(death.reason)],
+    ['queue', stringField(death.queue)],
+    ['time', { tag: 'T', value: BigInt(Math.floor(death.time / 1000)) }],
+    ['exchange', stringField(death.exchange)],
+    ['routing-keys', { tag: 'A', value: death.routingKeys.map(stringField) }],
+  ]);
+  if (death.originalExpiration !== undefined) {
+    entry.set('original-expiration', stringField(death.originalExpiration));
+  }
+  return { tag: 'F', value: entry };
+}
+
+/**
+ * The headers of a dead letter: `x-death`, the first death (kept for ever) and the last one. `keepCc` false: its new key
+ * replaces all its keys.
+ */
+export function deathHeaders(
+  headers: FieldTable,
+  death: Death,
+  deaths: readonly DeathEntry[],
+  keepCc: boolean,
+): FieldTable {
+  const out = new Map(headers);
+  if (!keepCc) out.delete('CC');
+  out.set('x-death', { tag: 'A', value: deaths });
+  for (const [key, value] of [
+    ['exchange', death.exchange],
+    ['queue', death.queue],
+    ['reason', death.reason],
+  ] as const) {
+    if (!out.has(`x-first-death-${key}`)) out.set(`x-first-death-${key}`, stringField(value));
+    out.set(`x-last-death-${key}`, stringField(value));
+  }
+  return out;
+}
+
+/**
+ * Whether a message that died now goes round: it has died in `queue` before, and nobody rejected it since. Such a message
+ * is dropped, or it would go round for ever.
+ */
+export function isCycle(deaths: readonly DeathEntry[], queue: string): boolean {
+  const at = deaths.findIndex((entry) => textOf(entry, 'queue') === queue);
+  return at >= 0 && deaths.slice(0, at + 1).every((entry) => textOf(entry, 'reason') !== 'rejected');
+}
+
+function textOf(entry: DeathEntry, key: string): string | undefined {
+  const field = entry.value.get(key);
+  return field?.tag === 'S' ? Buffer.from(field.value).toString('utf8') : undefined;
+}

@@ -1,0 +1,76 @@
+import type { DeadLetter, DeadLetterCopy, DeadLetterRouter } from '../../../core/queue/types.js';
+import type { Death } from '../mapping/death-headers.js';
+import { DEATH_REASONS, deathHeaders, deathsOf, isCycle, withDeath } from '../mapping/death-headers.js';
+import { foreignParts } from '../mapping/foreign-message.js';
+import { decodeRoute, encodeOrigin, encodeRoute, partsOf } from '../mapping/message-origin.js';
+import type { MessageParts } from '../mapping/message-origin.js';
+import type { DeadLetterRoute } from '../mapping/queue-arguments.js';
+import type { FieldTable } from '../wire/field-table.js';
+import { EMPTY_TABLE } from '../wire/field-table.js';
+import type { Properties } from '../wire/properties.js';
+import { decodeProperties, encodeProperties } from '../wire/properties.js';
+import type { Topology } from './topology.js';
+
+/** Frames any client takes: headers of dead letters from other protocols are made to fit in them. */
+const FOREIGN_FRAME_BYTES = 4096;
+
+/**
+ * Routes dead letters of AMQP queues through their dead-letter exchange, as RabbitMQ does: by the queue's dead-letter key, or
+ * by the message's own keys, with the trail of deaths in the headers and without its expiration.
+ */
+export function deadLetterRouter(topology: Topology): DeadLetterRouter {
+  return (rest, letter) => {
+    const route = JSON.parse(rest) as DeadLetterRoute;
+    const parts = partsOf(letter.message) ?? foreignParts(letter.message, route.queue, FOREIGN_FRAME_BYTES);
+    return copiesOf(topology, route, letter, parts);
+  };
+}
+
+function copiesOf(
+  topology: Topology,
+  route: DeadLetterRoute,
+  letter: DeadLetter,
+  parts: MessageParts,
+): readonly DeadLetterCopy[] {
+  const vhost = topology.knownVhost(route.vhost);
+  const exchange = vhost?.exchanges.get(route.exchange);
+  if (vhost === undefined || (exchange === undefined && route.exchange !== '')) return [];
+  const properties = readable(parts.properties);
+  const headers = properties.headers ?? EMPTY_TABLE;
+  const original = decodeRoute(parts.route);
+  const ownKeys = [original.routingKey, ...keysOf(headers)];
+  const death: Death = {
+    queue: route.queue,
+    reason: DEATH_REASONS[letter.reason],
+    exchange: original.exchange,
+    routingKeys: ownKeys,
+    time: letter.now,
+    originalExpiration: properties.expiration,
+  };
+  const deaths = withDeath(deathsOf(headers), death);
+  const newHeaders = deathHeaders(headers, death, deaths, route.routingKey === undefined);
+  const keys = route.routingKey === undefined ? ownKeys : [route.routingKey];
+  const origin = encodeOrigin(
+    encodeRoute(route.exchange, keys[0] ?? ''),
+    encodeProperties({ ...properties, headers: newHeaders, expiration: undefined }),
+  );
+  return vhost
+    .route(exchange, keys, () => newHeaders)
+    .filter((queue) => letter.reason === 'rejected' || !isCycle(deaths, queue.name))
+    .map((queue) => ({ channel: queue.channel, originBytes: origin.bytes }));
+}
+
+function readable(bytes: Uint8Array): Properties {
+  try {
+    return decodeProperties(bytes);
+  } catch {
+    // A fault inside a nested header value: the letter goes on without its properties rather than not at all.
+    return {};
+  }
+}
+
+function keysOf(headers: FieldTable): readonly string[] {
+  const field = headers.get('CC');
+  if (field?.tag !== 'A') return [];
+  return field.value.flatMap((item) => (item.tag === 'S' ? [Buffer.from(item.value).toString('utf8')] : []));
+}
