@@ -1,4 +1,5 @@
 import { SystemClock } from '../../../src/base/clock.js';
+import type { Clock } from '../../../src/base/clock.js';
 import { SystemIds } from '../../../src/base/ids.js';
 import { silentLog } from '../../../src/base/log.js';
 import type { Log } from '../../../src/base/log.js';
@@ -15,7 +16,7 @@ export interface AmqpServerOptions {
   readonly config?: Partial<AmqpConfig>;
   readonly limits?: Partial<CoreLimits>;
   readonly journal?: MemoryJournal;
-  readonly log?: Log;
+  readonly clock?: Clock;
 }
 
 /** A broker on a journal in memory, with the AMQP connector on a free port of 127.0.0.1. */
@@ -32,12 +33,12 @@ export interface AmqpServer {
 }
 
 export async function startAmqpServer(options: AmqpServerOptions = {}): Promise<AmqpServer> {
-  const clock = new SystemClock();
+  const clock = options.clock ?? new SystemClock();
   const journal = options.journal ?? new MemoryJournal();
   const logged: string[] = [];
   const note = (message: string, fields?: Readonly<Record<string, unknown>>): void =>
     void logged.push(`${message} ${String(fields?.['error'] ?? '')}`);
-  const log: Log = options.log ?? { ...silentLog, warn: note, error: note, child: () => log };
+  const log: Log = { ...silentLog, warn: note, error: note, child: () => log };
   const broker = await openBroker({ journal, clock, log, limits: options.limits ?? {} });
   const config = amqpConfigSchema.parse({ enable: true, port: 0, ...options.config });
   const context = { broker, clock, ids: new SystemIds(), log, host: '127.0.0.1', version: '0.1.0' };

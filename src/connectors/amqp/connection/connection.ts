@@ -222,7 +222,7 @@ export class AmqpConnection
 
   sendHeartbeat(): void {
     this.writer.raw(HEARTBEAT_FRAME);
-    this.flushSoon();
+    this.#flush();
   }
 
   onDeadPeer(): void {

@@ -8,6 +8,7 @@ export interface HeartbeatLine {
   readonly bytesWritten: number;
   /** We read nothing on purpose: silence says nothing about the peer. */
   readonly paused: boolean;
+  /** Writes one now: the octets count as written when it returns. */
   sendHeartbeat(): void;
   onDeadPeer(): void;
 }
@@ -49,13 +50,13 @@ export class Heartbeat {
 
   #tick(): void {
     const line = this.#line;
-    if (line.bytesWritten === this.#written) line.sendHeartbeat();
     if (line.bytesRead !== this.#read || line.paused) this.#silentTicks = 0;
     else this.#silentTicks++;
     if (this.#silentTicks >= SILENT_TICKS_MAX) {
       line.onDeadPeer();
       return;
     }
+    if (line.bytesWritten === this.#written) line.sendHeartbeat();
     this.#arm();
   }
 }
