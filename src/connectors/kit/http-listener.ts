@@ -278,8 +278,7 @@ function readBody(
     else if (rest !== undefined) done(Buffer.concat(rest, length));
     else done(first ?? EMPTY_BODY);
   });
-  // A reset in the middle of a body: the response closes by itself, there is nobody to answer.
-  request.on('error', () => undefined);
+  // A reset in the middle of a body is silent without an `error` listener, and there is nobody to answer.
 }
 
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
