@@ -16,12 +16,15 @@ import type { Position } from '../../core/ports/journal.js';
  *
  * Position and epoch bind an entry to its place: what a recycled file still holds never passes for new.
  */
-export type EntryKind = 0 | 1 | 2;
+export type EntryKind = 0 | 1 | 2 | 3;
 export const DATA: EntryKind = 0;
 /** First entry of a segment; payload: position where the log before it ends (8 bytes). */
 export const BEGIN: EntryKind = 1;
 /** Last entry of a clean end; no payload. */
 export const END: EntryKind = 2;
+
+/** Stands where a repair dropped something; its payload means nothing. */
+export const FILLER: EntryKind = 3;
 
 export const BEGIN_BYTES = ENTRY_HEADER_BYTES + 8;
 export const END_BYTES = ENTRY_HEADER_BYTES;

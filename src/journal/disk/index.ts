@@ -12,6 +12,10 @@ import { BLOCK_BYTES } from './reader.js';
 import { findSegments } from './scan.js';
 
 export type { FileLayer } from './file-layer.js';
+export { repairStore } from './repair.js';
+export type { RepairOptions, RepairReport, RepairStep } from './repair.js';
+export { verifyStore } from './verify.js';
+export type { CheckpointReport, SegmentReport, StoreReport } from './verify.js';
 
 const DEFAULT_EXTENT_BYTES = 64 << 20;
 const EXTENT_BYTES_MIN = 4096;

@@ -17,6 +17,8 @@ export interface Damage {
   readonly path: string;
   readonly offset: number;
   readonly position: Position;
+  /** Where the part of the log ends that must be whole; undefined when only entries behind the place tell that it must. */
+  readonly end: Position | undefined;
   /** What was found there, in a few words. */
   readonly what: string;
 }
@@ -115,12 +117,12 @@ class Scan {
     if (walked.stop === 'end') return true;
     const newest = this.#segments.at(-1) === segment;
     if (newest && this.#clean && walked.stop === 'absent') return false;
-    await this.#judge(segment, walked.end, walked.stop === 'damaged' || end !== undefined);
+    await this.#judge(link, walked.end, walked.stop === 'damaged' || end !== undefined);
     return false;
   }
 
   /** Damage or torn tail? Whatever entries lie behind the place know. */
-  async #judge(segment: FoundSegment, hole: Position, broken: boolean): Promise<void> {
+  async #judge({ segment, end }: ChainLink, hole: Position, broken: boolean): Promise<void> {
     let entries = 0;
     let ownEntries = 0;
     let bytes = 0;
@@ -139,8 +141,14 @@ class Scan {
       const next = broken ? undefined : this.#segments.find((other) => other.extent > segment.extent);
       this.#damage =
         next === undefined || ownEntries > 0
-          ? { path: segment.path, offset: hole - segment.start, position: hole, what: 'a damaged entry' }
-          : { path: next.path, offset: 0, position: next.start, what: 'its first entry is damaged' };
+          ? { path: segment.path, offset: hole - segment.start, position: hole, end, what: 'a damaged entry' }
+          : {
+              path: next.path,
+              offset: 0,
+              position: next.start,
+              end: undefined,
+              what: 'its first entry is damaged',
+            };
     } else if (broken || entries > 0) {
       this.#torn = { position: hole, segment, entries, bytes };
     }
@@ -203,7 +211,7 @@ function chainOf(
     end === undefined
       ? 'its first entry is damaged'
       : `the segment before it, which ends at position ${end}, is missing`;
-  return { chain, missing: { path: first.path, offset: 0, position: first.start, what } };
+  return { chain, missing: { path: first.path, offset: 0, position: first.start, end: undefined, what } };
 }
 
 /** Refuses a damaged store, saying where and what can be done. */

@@ -110,6 +110,8 @@ export interface Remains {
   /** The furthest position below which some entry found everything to be durable; 0 when there is no entry. */
   readonly syncedBelow: Position;
   readonly entries: number;
+  /** Where the first entry begins; undefined when there is none. */
+  readonly first: Position | undefined;
   /** End of the last entry. */
   readonly end: Position;
 }
@@ -124,6 +126,7 @@ export async function searchSegment(
   return withFile(files, segment.path, async (file) => {
     let syncedBelow = 0;
     let entries = 0;
+    let first: Position | undefined;
     let end = from;
     let offset = Math.max(0, from - segment.start);
     while (offset < segment.size) {
@@ -138,12 +141,13 @@ export async function searchSegment(
         const length = await lengthAt(file, segment, chunk, at, position);
         if (length <= 0) continue;
         entries += 1;
+        first ??= position;
         end = position + length;
         syncedBelow = Math.max(syncedBelow, syncedBelowOf(chunk, at, position));
       }
       offset = next;
     }
-    return { syncedBelow, entries, end };
+    return { syncedBelow, entries, first, end };
   });
 }
 
