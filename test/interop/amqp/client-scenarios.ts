@@ -1,10 +1,10 @@
 import amqplib from 'amqplib';
 import type { ConsumeMessage } from 'amqplib';
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
 import { expect } from 'vitest';
+import { pythonWith } from '../../support/foreign.js';
 
 /** What unmodified clients do and expect, of any broker at `port`. Each leaves nothing behind. */
 export interface ClientScenario {
@@ -15,9 +15,8 @@ export interface ClientScenario {
 
 const url = (port: number): string => `amqp://guest:guest@127.0.0.1:${String(port)}`;
 
-const PYTHON = '/usr/bin/python3';
+const python = pythonWith('pika');
 const PIKA_SCRIPT = join(import.meta.dirname, 'pika', 'scenario.py');
-const pikaInstalled = existsSync('/usr/lib/python3/dist-packages/pika');
 
 export const CLIENT_SCENARIOS: readonly ClientScenario[] = [
   { name: 'amqplib: work queue with confirms, prefetch and acks', run: amqplibWorkQueue },
@@ -27,7 +26,7 @@ export const CLIENT_SCENARIOS: readonly ClientScenario[] = [
   { name: 'amqplib: returns, gets, nacks, and errors of a channel', run: amqplibErrors },
   { name: 'amqplib: a large message', run: amqplibLarge },
   { name: 'rabbitmq-client: publisher, consumer, requeue and RPC', run: rabbitmqClient },
-  { name: 'pika: blocking and asynchronous connections', run: pika, skip: !pikaInstalled },
+  { name: 'pika: blocking and asynchronous connections', run: pika, skip: python === undefined },
 ];
 
 async function amqplibWorkQueue(port: number): Promise<void> {
@@ -271,7 +270,7 @@ async function rabbitmqClient(port: number): Promise<void> {
 }
 
 async function pika(port: number): Promise<void> {
-  const child = spawn(PYTHON, [PIKA_SCRIPT, String(port)], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(python ?? '', [PIKA_SCRIPT, String(port)], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
