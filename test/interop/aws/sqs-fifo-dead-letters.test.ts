@@ -103,6 +103,38 @@ describe('FIFO', () => {
     expect(messages[0]?.Attributes?.MessageDeduplicationId).toMatch(/^[0-9a-f]{64}$/);
   });
 
+  it('gives up to ten of a group at once, and nothing to a second receiver meanwhile', async () => {
+    const url = await create(fifo);
+    for (let i = 0; i < 10; i++) await send(url, `m${i}`, group('g'));
+    const both = await Promise.all([
+      receive(url, { MaxNumberOfMessages: 5 }),
+      receive(url, { MaxNumberOfMessages: 5 }),
+    ]);
+    expect(both.map((messages) => messages.length).sort()).toEqual([0, 5]);
+    await pass(clock, 10_500);
+    expect(bodies(await receive(url))).toEqual(Array.from({ length: 10 }, (_, i) => `m${i}`));
+  });
+
+  it('holds a whole group back behind its first message that is extended', async () => {
+    const url = await create({ ...fifo, VisibilityTimeout: '2' });
+    for (const body of ['1', '2', '3']) await send(url, body, group('g'));
+    const [first] = await receive(url);
+    const extended = { QueueUrl: url, ReceiptHandle: first?.ReceiptHandle, VisibilityTimeout: 15 };
+    await server.sqs.send(new ChangeMessageVisibilityCommand(extended));
+    await pass(clock, 3_000);
+    expect(await receive(url)).toEqual([]);
+    await pass(clock, 13_000);
+    expect(bodies(await receive(url))).toEqual(['1', '2', '3']);
+  });
+
+  it('does not hold a group back behind a delayed message', async () => {
+    const url = await create({ ...fifo, DelaySeconds: '5' });
+    await send(url, 'early', group('g'));
+    await pass(clock, 5_200);
+    await send(url, 'late', group('g'));
+    expect(bodies(await receive(url))).toEqual(['early']);
+  });
+
   it('swallows duplicates for five minutes and answers as the first time', async () => {
     const url = await create({ FifoQueue: 'true' });
     const dedup = group('g', { MessageDeduplicationId: 'x' });
