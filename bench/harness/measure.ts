@@ -117,5 +117,8 @@ export function noteOf(measured: Measured, phase: number): string {
   notes.push(
     `cores: server ${cores((one) => one.serverCores)} generator ${cores((one) => one.generatorCores)} other ${cores((one) => one.otherCores)}`,
   );
+  // What one core can do at most, whatever else runs on the machine.
+  const cost = median(phases.map((one) => (one.serverCores / one.perSecond) * 1_000_000));
+  notes.push(`server ${cost.toFixed(1)} µs a message`);
   return `${measured.contender}: ${notes.join(', ')}`;
 }

@@ -1,5 +1,6 @@
 import type { SeededIds } from '../../src/base/ids.js';
 import type { Timeline } from './timeline.js';
+import { Violation } from './track.js';
 
 /** One life of the broker, between a start and a kill. */
 export interface Life {
@@ -32,21 +33,25 @@ export interface Exercise {
 }
 
 /** Longest wait for a message that a lease of the life before may keep back. */
-export const LEASE_WAIT_MS = 20_000;
+export const LEASE_WAIT_MS = 100_000;
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Runs `step` over and over until the broker is dead; a broken connection after that is the normal end. */
+/** Runs `step` over and over until the broker is dead. */
 export async function untilDead(isDead: () => boolean, step: () => Promise<void>): Promise<void> {
-  while (!isDead()) {
-    try {
-      await step();
-    } catch (error) {
-      await sleep(20);
-      if (isDead()) return;
-      throw error;
-    }
+  await unlessDead(isDead, async () => {
+    while (!isDead()) await step();
+  });
+}
+
+/** Runs `work`; a connection that breaks because the broker was killed is its normal end, a broken promise never is. */
+export async function unlessDead(isDead: () => boolean, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    await sleep(20);
+    if (error instanceof Violation || !isDead()) throw error;
   }
 }

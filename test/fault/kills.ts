@@ -1,7 +1,7 @@
 import { SeededIds } from '../../src/base/ids.js';
 import { temporaryFolder } from '../support/folder.js';
 import { spawnBroker, type BrokerProcess } from '../support/process.js';
-import { sleep, type Exercise, type Life } from './exercise.js';
+import { sleep, unlessDead, type Exercise, type Life } from './exercise.js';
 import { AmqpExercise } from './exercises/amqp.js';
 import { DeadLetterExercise } from './exercises/dead-letters.js';
 import { EventsStoreExercise } from './exercises/events-store.js';
@@ -58,8 +58,8 @@ export async function runKills({
     return chosen.map((exercise) => `${exercise.name}: ${exercise.summary()}`).join('; ');
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const output = broker.errorOutput().slice(-2000);
-    throw new Error(`seed ${seed}, kill ${kill + 1} of ${kills}: ${text}\n${output}`, { cause: error });
+    const state = await stateOf(broker);
+    throw new Error(`seed ${seed}, kill ${kill + 1} of ${kills}: ${text}\n${state}`, { cause: error });
   } finally {
     await broker.kill();
     folder.remove();
@@ -87,7 +87,12 @@ async function loadAndKill(
   ms: number,
 ): Promise<void> {
   let dead = false;
-  const loads = chosen.map((exercise) => exercise.load(life, () => dead));
+  const loads = chosen.map((exercise) =>
+    unlessDead(
+      () => dead,
+      () => exercise.load(life, () => dead),
+    ),
+  );
   // A load that fails while the broker lives ends the life at once.
   await Promise.race([sleep(ms), ...loads]);
   const killed = broker.kill();
@@ -95,4 +100,15 @@ async function loadAndKill(
   await killed;
   await Promise.all(loads);
   for (const exercise of chosen) exercise.killed();
+}
+
+/** What the broker said and what its queues hold: for the message of a failure. */
+async function stateOf(broker: BrokerProcess): Promise<string> {
+  const log = broker.lines.slice(-20).map((line) => JSON.stringify(line));
+  const url = `http://127.0.0.1:${broker.port('api')}/api/v1/queues`;
+  const queues = await fetch(url).then(
+    (answer) => answer.text(),
+    (error: unknown) => String(error),
+  );
+  return [...log, broker.errorOutput().slice(-2000), queues].join('\n');
 }
