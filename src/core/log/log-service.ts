@@ -97,13 +97,7 @@ export class LogService {
       baseId: 0,
       settings: JSON.stringify(settings),
     });
-    this.#core.pipeline.append(w, false, {
-      position: -1,
-      commit: () => undefined,
-      lose: () => {
-        this.drop(log);
-      },
-    });
+    this.#core.pipeline.appendLasting(w, () => undefined);
     return log;
   }
 

@@ -1,10 +1,11 @@
 import { BrokerError } from '../errors.js';
+import { ENTRY_HEADER_BYTES } from '../ports/journal.js';
 import type { Journal, JournalListener, Position } from '../ports/journal.js';
 import { EntryWriter } from './entry-writer.js';
 
 /** What waits for an entry: `commit` when it is durable (written, when unforced), `lose` when it never will be. */
 export interface PendingOperation {
-  /** Set by the pipeline: position of the entry's payload. */
+  /** Set by the pipeline: where the entry begins. */
   position: Position;
   /** Slots that arrive in their queues with it: a checkpoint taken meanwhile counts them as arrived. */
   readonly slots?: readonly number[];
@@ -29,6 +30,8 @@ export class Pipeline implements JournalListener {
   #pending: PendingOperation[] = [];
   #head = 0;
   #closed: BrokerError | undefined;
+  // Entries that must be written before anything else: they say what already holds, and their commit failed.
+  #again: Uint8Array[] = [];
 
   /** `afterCommit` runs once a committed group was applied, before the journal goes on. */
   constructor(journal: Journal, afterCommit: () => void) {
@@ -38,12 +41,43 @@ export class Pipeline implements JournalListener {
 
   /** Appends the open entry of `writer`; `operation` hears what becomes of it. */
   append(writer: EntryWriter, forced: boolean, operation: PendingOperation | undefined): Position {
+    if (this.#again.length > 0) this.#writeAgain();
     const position = this.#journal.append(writer.take(), forced);
-    if (operation !== undefined) {
-      operation.position = position;
-      this.#pending.push(operation);
-    }
+    if (operation !== undefined) this.#expect(operation, position);
     return position;
+  }
+
+  /** Likewise, unforced, for an entry about what already holds: when its commit fails, it is written again. */
+  appendLasting(writer: EntryWriter, settled: () => void): void {
+    if (this.#again.length > 0) this.#writeAgain();
+    this.#lasting(writer.take(), false, settled);
+  }
+
+  #lasting(entry: Uint8Array, forced: boolean, settled: () => void): Position {
+    const position = this.#journal.append(entry, forced);
+    const lose = (): void => {
+      this.writeAgain(entry);
+      settled();
+    };
+    this.#expect({ position, commit: settled, lose }, position);
+    return position;
+  }
+
+  #expect(operation: PendingOperation, position: Position): void {
+    operation.position = position - ENTRY_HEADER_BYTES;
+    this.#pending.push(operation);
+  }
+
+  /** An entry for the next append to begin with. For `lose`, which runs newest first: the last one called goes first. */
+  writeAgain(entry: Uint8Array): void {
+    // A copy: the journal has written into the buffer it was given, and may look at it again.
+    this.#again.unshift(Buffer.from(entry));
+  }
+
+  #writeAgain(): void {
+    const entries = this.#again;
+    this.#again = [];
+    for (const entry of entries) this.#lasting(entry, false, NOTHING);
   }
 
   /** `operation` hears when everything appended before is committed; at once when nothing waits. */
@@ -73,6 +107,12 @@ export class Pipeline implements JournalListener {
     if (operation !== undefined) this.#sideWaiting.push(operation);
   }
 
+  /** `operation` hears when everything said so far is durable. */
+  whenDurable(operation: PendingOperation): void {
+    if (this.#side.open) this.forceSide(operation);
+    else this.afterPending(operation);
+  }
+
   readonly #flushScheduled = (): void => {
     this.#scheduled = false;
     this.flushSide();
@@ -80,6 +120,7 @@ export class Pipeline implements JournalListener {
 
   /** Sends the side entry out now: before anything whose record must come after it. */
   flushSide(): void {
+    if (this.#again.length > 0 && this.#closed === undefined) this.#writeAgain();
     if (!this.#side.open) return;
     const entry = this.#side.take();
     const waiting = this.#sideWaiting;
@@ -90,11 +131,8 @@ export class Pipeline implements JournalListener {
       for (const operation of waiting) operation.lose(this.#closed);
       return;
     }
-    const position = this.#journal.append(entry, forced);
-    for (const operation of waiting) {
-      operation.position = position;
-      this.#pending.push(operation);
-    }
+    const position = this.#lasting(entry, forced, NOTHING);
+    for (const operation of waiting) this.#expect(operation, position);
   }
 
   committed(below: Position): void {
@@ -143,6 +181,8 @@ export class Pipeline implements JournalListener {
     this.#closed = new BrokerError('draining', 'the broker is shutting down');
   }
 }
+
+const NOTHING = (): void => undefined;
 
 /** Room a side entry begins with; it grows when a turn has more to say. */
 const SIDE_BYTES = 4096;

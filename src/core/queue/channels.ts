@@ -2,7 +2,6 @@ import type { ChannelName } from '../channel-name.js';
 import { channelNameFault } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
-import type { PendingOperation } from '../partition/pipeline.js';
 import { ChannelKind, writeOpenChannel } from '../partition/records.js';
 import { EntryWriter } from '../partition/entry-writer.js';
 import type { Family, Queue } from './family.js';
@@ -117,23 +116,11 @@ export class Channels {
     const w = this.#writer;
     w.begin(64 + queue.name.length * 3 + settings.length * 3);
     writeOpenChannel(w, { id: queue.id, kind: ChannelKind.queue, name: queue.name, baseId, settings });
-    this.#core.pipeline.append(w, false, this.#opening(queue));
-  }
-
-  #opening(queue: Queue): PendingOperation {
+    // Until it is written the queue does not go, and nothing sent to it could be found again without it.
     queue.arriving++;
-    return {
-      position: -1,
-      commit: () => {
-        queue.arriving--;
-        this.#core.queues.dropIfEmpty(queue);
-      },
-      // Without its record nothing sent to it could be found again.
-      lose: () => {
-        queue.arriving--;
-        if (queue.isSubChannel) this.#core.queues.dropIfEmpty(queue);
-        else this.#core.queues.dropFamily(queue.family);
-      },
-    };
+    this.#core.pipeline.appendLasting(w, () => {
+      queue.arriving--;
+      this.#core.queues.dropIfEmpty(queue);
+    });
   }
 }

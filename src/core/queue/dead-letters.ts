@@ -41,42 +41,48 @@ export class DeadLetters {
     return limit > 0 && table.receives(slot) >= limit;
   }
 
-  /** Takes a message out of its queue for good, from any state: to its dead-letter target, or nowhere. */
-  bury(queue: Queue, slot: number, reason: DeadLetterReason): void {
+  /**
+   * Takes a message out of its queue for good, from any state: to its dead-letter target, or nowhere. Gives a promise when
+   * its body has to be read first.
+   */
+  bury(queue: Queue, slot: number, reason: DeadLetterReason): Promise<void> | undefined {
     const { family } = queue;
     if (reason === 'expired') family.expired++;
     const target = this.#targetOf(queue, slot, reason);
     if (target === undefined) {
       this.drop(queue, slot);
-      return;
+      return undefined;
     }
     family.deadLettered++;
-    if ('channel' in target) {
-      this.#send(queue, slot, target.channel, reason);
-      return;
-    }
+    if ('channel' in target) return this.#send(queue, slot, target.channel, reason);
     this.#core.queues.pick(queue, slot);
     const body = this.#bodies.peek(slot);
     if (body !== undefined) {
       this.#route(queue, slot, { route: target.route, reason, body });
-      return;
+      return undefined;
     }
-    this.#bodies.read(slot).then(
+    return this.#bodies.read(slot).then(
       (read) => this.#route(queue, slot, { route: target.route, reason, body: read }),
       (caught: unknown) => {
-        this.#core.log.error('a dead letter could not be read and stays in its queue', {
+        this.#core.log.error('a dead letter could not be read; it is tried again', {
           channel: queue.name,
           error: String(caught),
         });
-        this.#core.queues.putBack(queue, slot);
+        this.#keep(queue, slot);
       },
     );
   }
 
-  #send(queue: Queue, slot: number, target: ChannelName, reason: DeadLetterReason): void {
+  #send(
+    queue: Queue,
+    slot: number,
+    target: ChannelName,
+    reason: DeadLetterReason,
+  ): Promise<void> | undefined {
     try {
       const keepExpiry = reason !== 'expired';
-      this.#mover.move(queue, slot, { target, reRoutedFrom: queue.name, keepExpiry, createMissing: true });
+      const order = { target, reRoutedFrom: queue.name, keepExpiry, createMissing: true };
+      return this.#mover.move(queue, slot, order);
     } catch (caught) {
       // Only a bound of the core refuses a move that makes its own target. The message is kept and tried again.
       this.#core.log.error('a dead letter could not be moved; it is tried again', {
@@ -84,8 +90,16 @@ export class DeadLetters {
         error: String(caught),
       });
       this.#core.queues.pick(queue, slot);
-      this.#core.queues.putDelayed(queue, slot, this.#core.clock.now() + RETRY_MS);
+      this.#keep(queue, slot);
+      return undefined;
     }
+  }
+
+  /** A picked message that cannot leave now stays in its queue, out of sight for a while. */
+  #keep(queue: Queue, slot: number): void {
+    if (queue.deleted) this.#core.queues.discardPicked(slot);
+    else this.#core.queues.putDelayed(queue, slot, this.#core.clock.now() + RETRY_MS);
+    this.#core.scheduler.poke();
   }
 
   drop(queue: Queue, slot: number): void {
@@ -125,11 +139,11 @@ export class DeadLetters {
     encodeMessage(w, message, queue.id, 0);
     const view = new MessageView(w.buffer.subarray(0, w.length), this.#core.translators);
     queue.family.deadLettered++;
-    const copies: readonly DeadLetterCopy[] =
+    const copies: readonly DeadLetterCopy[] | undefined =
       'channel' in settings.target
         ? [{ channel: settings.target.channel }]
         : this.#resolve(settings.target.route, { queue, reason: 'overflow', view, receiveCount: 0 });
-    this.#mover.resend(view, copies, undefined);
+    if (copies !== undefined) this.#mover.resend(view, copies, undefined);
   }
 
   #route(
@@ -141,18 +155,21 @@ export class DeadLetters {
     const view = new MessageView(letter.body, this.#core.translators);
     const receiveCount = table.receives(slot);
     const copies = this.#resolve(letter.route, { queue, reason: letter.reason, view, receiveCount });
-    this.#mover.resend(view, copies, { queue, slot });
+    if (copies === undefined) this.#keep(queue, slot);
+    else this.#mover.resend(view, copies, { queue, slot });
   }
 
+  /** Where a route says the message goes; undefined when nobody can say. */
   #resolve(
     route: string,
     letter: { queue: Queue; reason: DeadLetterReason; view: MessageView; receiveCount: number },
-  ): readonly DeadLetterCopy[] {
+  ): readonly DeadLetterCopy[] | undefined {
     const colon = route.indexOf(':');
     const router = this.#core.routers.get(route.slice(0, colon));
     if (router === undefined) {
-      this.#core.log.warn('no router for a dead-letter route; the message is dropped', { route });
-      return [];
+      // At a start, its connector may still be on its way.
+      this.#core.log.warn('no router for a dead-letter route; the message is kept', { route });
+      return undefined;
     }
     try {
       const copies = router(route.slice(colon + 1), {
@@ -164,11 +181,11 @@ export class DeadLetters {
       });
       return copies.filter((copy) => this.#channels.find(copy.channel) !== undefined);
     } catch (caught) {
-      this.#core.log.error('a dead-letter router failed; the message is dropped', {
+      this.#core.log.error('a dead-letter router failed; the message is kept', {
         route,
         error: BrokerError.from(caught).message,
       });
-      return [];
+      return undefined;
     }
   }
 }

@@ -34,28 +34,41 @@ export class Mover {
     this.#bodies = parts.bodies;
   }
 
-  /** Moves one message from any state. Throws `not-found` without `createMissing`; nothing has changed then. */
-  move(queue: Queue, slot: number, order: MoveOrder): void {
+  /**
+   * Moves one message from any state. Throws `not-found` without `createMissing`; nothing has changed then. Gives a promise
+   * when its body has to be read first.
+   */
+  move(queue: Queue, slot: number, order: MoveOrder): Promise<void> | undefined {
     const target = this.#channels.forArrival(this.#placeIn(queue, order.target), order.createMissing);
     this.#core.queues.pick(queue, slot);
     if (queue.family.settings.durable && target.family.settings.durable) {
       this.#transfer(queue, slot, target, order);
-      return;
+      return undefined;
     }
     // Between memory and disk the body itself has to travel.
     const body = this.#bodies.peek(slot);
-    if (body !== undefined) this.#carry({ queue, slot, target, order, body });
-    else {
-      this.#bodies.read(slot).then(
-        (read) => this.#carry({ queue, slot, target, order, body: read }),
-        (caught: unknown) => {
-          this.#core.log.error('a message could not be read and stays in its queue', {
-            error: String(caught),
-          });
-          this.#core.queues.putBack(queue, slot);
-        },
-      );
+    if (body !== undefined) {
+      this.#carry({ queue, slot, target, order, body });
+      return undefined;
     }
+    return this.#bodies.read(slot).then(
+      (read) => {
+        if (queue.deleted || target.deleted) this.#return(queue, slot);
+        else this.#carry({ queue, slot, target, order, body: read });
+      },
+      (caught: unknown) => {
+        this.#core.log.error('a message could not be read and stays in its queue', {
+          error: String(caught),
+        });
+        this.#return(queue, slot);
+      },
+    );
+  }
+
+  /** A picked message that could not leave; its queue may have gone meanwhile. */
+  #return(queue: Queue, slot: number): void {
+    if (queue.deleted) this.#core.queues.discardPicked(slot);
+    else this.#core.queues.putBack(queue, slot);
   }
 
   /** A message of a sub-channel goes to the same sub-channel of its target when the target has such. */

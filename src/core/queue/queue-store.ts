@@ -29,7 +29,7 @@ export class QueueStore {
   readonly marks = new Map<string, number>();
   readonly live: LiveExtents;
   /** Ids of sub-channels that went, to be used again: there may be many in a day. */
-  readonly freeIds: number[] = [];
+  freeIds: number[] = [];
   /** Families with something new to hand out. */
   dirty: Family[] = [];
 
@@ -120,7 +120,8 @@ export class QueueStore {
   #forget(queue: Queue): void {
     queue.deleted = true;
     if (this.byId.get(queue.id) === queue) this.byId.delete(queue.id);
-    if (queue.isSubChannel) this.freeIds.push(queue.id);
+    // While a message of it is still on its way, its id must not mean another channel.
+    if (queue.isSubChannel && queue.arriving + queue.picked === 0) this.freeIds.push(queue.id);
     if (this.byName.get(queue.name) === queue) this.byName.delete(queue.name);
     queue.family.members.delete(queue);
   }

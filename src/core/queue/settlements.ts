@@ -51,6 +51,8 @@ export class Settlements {
   settle(request: SettleRequest): Promise<SettleResult> {
     const { tokens, settlement } = request;
     const refused: number[] = [];
+    const later: Promise<void>[] = [];
+    let durable = false;
     let batch: Batch | undefined;
     for (let i = 0; i < tokens.length; i++) {
       const token = tokens[i] as LeaseToken;
@@ -61,15 +63,21 @@ export class Settlements {
         continue;
       }
       if (batch?.family !== family) {
-        if (batch !== undefined) this.#apply(batch, settlement);
+        if (batch !== undefined) this.#apply(batch, settlement, later);
         batch = { family, slots: [] };
+        durable ||= family.settings.durable;
       }
       batch.slots.push(slot);
     }
     // A token named twice owns its message once: the batch is applied slot by slot and skips what is settled already.
-    if (batch !== undefined) this.#apply(batch, settlement);
+    if (batch !== undefined) this.#apply(batch, settlement, later);
     const result = refused.length === 0 ? NOTHING_REFUSED : { refused };
-    if (request.durable !== true || batch?.family.settings.durable !== true) return Promise.resolve(result);
+    if (request.durable !== true || !durable) return Promise.resolve(result);
+    if (later.length === 0) return this.#whenDurable(result);
+    return Promise.all(later).then(() => this.#whenDurable(result));
+  }
+
+  #whenDurable(result: SettleResult): Promise<SettleResult> {
     return new Promise((resolve, reject) => {
       const operation: PendingOperation = {
         position: -1,
@@ -78,11 +86,12 @@ export class Settlements {
         },
         lose: reject,
       };
-      this.#core.pipeline.forceSide(operation);
+      this.#core.pipeline.whenDurable(operation);
     });
   }
 
-  #apply(batch: Batch, settlement: Settlement): void {
+  /** `later` gets what ends only when a body was read from the disk. */
+  #apply(batch: Batch, settlement: Settlement, later: Promise<void>[]): void {
     const { family } = batch;
     const slots = batch.slots.length === 1 ? batch.slots : [...new Set(batch.slots)];
     switch (settlement.kind) {
@@ -90,10 +99,10 @@ export class Settlements {
         this.#ack(family, slots);
         return;
       case 'nack':
-        this.giveBack(family, slots, settlement);
+        this.giveBack(family, slots, settlement, later);
         return;
       case 'reject':
-        for (const slot of slots) this.#deadLetters.bury(this.#queueOf(slot), slot, 'rejected');
+        for (const slot of slots) note(later, this.#deadLetters.bury(this.#queueOf(slot), slot, 'rejected'));
         return;
       case 'extend':
         this.#extend(family, slots, settlement.leaseMs);
@@ -107,7 +116,7 @@ export class Settlements {
             keepExpiry: true,
             createMissing: false,
           };
-          this.#mover.move(queue, slot, order);
+          note(later, this.#mover.move(queue, slot, order));
         }
     }
   }
@@ -143,7 +152,12 @@ export class Settlements {
   }
 
   /** Leases go back to their queue; those over their limit or past their life are dead-lettered instead. */
-  giveBack(family: Family, slots: readonly number[], how: Settlement & { kind: 'nack' }): void {
+  giveBack(
+    family: Family,
+    slots: readonly number[],
+    how: Settlement & { kind: 'nack' },
+    later: Promise<void>[] = [],
+  ): void {
     const store = this.#core.queues;
     const now = this.#core.clock.now();
     const back: number[] = [];
@@ -153,9 +167,9 @@ export class Settlements {
     for (const slot of inOrder) {
       const queue = this.#queueOf(slot);
       const expiresAt = store.table.extras.get(slot)?.expiresAt ?? 0;
-      if (expiresAt > 0 && expiresAt <= now) this.#deadLetters.bury(queue, slot, 'expired');
+      if (expiresAt > 0 && expiresAt <= now) note(later, this.#deadLetters.bury(queue, slot, 'expired'));
       else if (how.uncounted !== true && this.#deadLetters.overLimit(queue, slot)) {
-        this.#deadLetters.bury(queue, slot, 'max-receives');
+        note(later, this.#deadLetters.bury(queue, slot, 'max-receives'));
       } else back.push(slot);
     }
     const delayedTo = (how.delayMs ?? 0) > 0 ? now + (how.delayMs ?? 0) : 0;
@@ -225,6 +239,10 @@ export class Settlements {
       this.giveBack(family, slots, { kind: 'nack', to: family.settings.expiredLeaseTo });
     }
   }
+}
+
+function note(later: Promise<void>[], done: Promise<void> | undefined): void {
+  if (done !== undefined) later.push(done);
 }
 
 /** The in-memory half of a giveBack record; replay uses it, too. Slots may be in any state. */

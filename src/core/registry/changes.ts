@@ -6,7 +6,7 @@ import type { EventLog } from '../log/event-log.js';
 import type { LogService } from '../log/log-service.js';
 import type { LogSettings } from '../log/types.js';
 import { DEFAULT_LOG_SETTINGS } from '../log/types.js';
-import type { EntryWriter } from '../partition/entry-writer.js';
+import { EntryWriter } from '../partition/entry-writer.js';
 import { ChannelKind, RecordType, writeOpenChannel } from '../partition/records.js';
 import type { Family } from '../queue/family.js';
 import type { QueueService } from '../queue/queue-service.js';
@@ -263,7 +263,18 @@ export class Changes {
         writeOpenChannel(w, { ...open, settings: JSON.stringify(settings) });
       },
       lose: () => {
-        if (!queue.deleted) this.#parts.queues.drop(queue.family);
+        if (queue.deleted) return;
+        const { family } = queue;
+        if (family.ready + family.delayed.count + family.inFlight.size === 0) {
+          this.#parts.queues.drop(family);
+          return;
+        }
+        // Messages were moved here meanwhile: it stays for them.
+        const w = new EntryWriter(0);
+        w.begin(256);
+        const open = { id: queue.id, kind: ChannelKind.queue, name: queue.name, baseId: 0 };
+        writeOpenChannel(w, { ...open, settings: JSON.stringify(settings) });
+        this.#core.pipeline.writeAgain(w.take());
       },
     };
   }
