@@ -48,7 +48,7 @@ export class OpenStore {
   }
 
   /** Appends and waits until it is committed or lost; resolves with its position, or undefined when it was lost. */
-  async put(text: string, forced = true): Promise<Position | undefined> {
+  readonly put = async (text: string, forced = true): Promise<Position | undefined> => {
     const losses = this.lost.length;
     const position = this.journal.append(entryOf(text), forced);
     for (let turn = 0; this.committedBelow <= position - ENTRY_HEADER_BYTES; turn++) {
@@ -58,7 +58,7 @@ export class OpenStore {
       if (!forced) this.clock.advance(3);
     }
     return position;
-  }
+  };
 }
 
 /** A store directory of a test. */

@@ -16,19 +16,12 @@ const TEXTS = Array.from({ length: 8 }, (_, i) => `entry number ${i}`);
 
 /** A store with eight entries, each a commit of its own; positions of their headers. */
 async function filled(close: boolean): Promise<number[]> {
-  const { journal, put } = await started();
+  const { journal, put } = await store.open();
   const headers: number[] = [];
   for (const text of TEXTS) headers.push(((await put(text)) ?? 0) - ENTRY_HEADER_BYTES);
   if (close) await journal.close();
   else store.kill();
   return headers;
-}
-
-async function started(): Promise<
-  Awaited<ReturnType<TestStore['open']>> & { put: (text: string) => Promise<number | undefined> }
-> {
-  const open = await store.open();
-  return Object.assign(open, { put: open.put.bind(open) });
 }
 
 async function texts(): Promise<string[]> {
@@ -76,7 +69,7 @@ describe('a damaged entry with durable entries behind it', () => {
   });
 
   it('stops the opening when it is the last of a segment that is not the last', async () => {
-    const { put, journal } = await started();
+    const { put, journal } = await store.open();
     const text = 'x'.repeat(1500);
     for (let i = 0; i < 6; i++) await put(text);
     await journal.close();
@@ -86,7 +79,7 @@ describe('a damaged entry with durable entries behind it', () => {
   });
 
   it('stops the opening when a segment is missing', async () => {
-    const { put, journal } = await started();
+    const { put, journal } = await store.open();
     for (let i = 0; i < 9; i++) await put('x'.repeat(1500));
     await journal.close();
     const [, second] = store.names('segment-');
@@ -95,7 +88,7 @@ describe('a damaged entry with durable entries behind it', () => {
   });
 
   it('stops the opening when the first segment is missing and no checkpoint covers it', async () => {
-    const { put, journal } = await started();
+    const { put, journal } = await store.open();
     for (let i = 0; i < 9; i++) await put('x'.repeat(1500));
     await journal.close();
     rmSync(join(store.directory, store.names('segment-')[0]!));
@@ -154,7 +147,7 @@ describe('a torn tail', () => {
   });
 
   it('takes whole entries of the same commit with it', async () => {
-    const { journal, put } = await started();
+    const { journal, put } = await store.open();
     await put('before');
     const last = ['a', 'b', 'c', 'd'].map((text) => journal.append(entryOf(text), true));
     await journal.flush();
@@ -209,7 +202,7 @@ describe('a segment that is written over', () => {
   });
 
   it('keeps few of them', async () => {
-    const { journal, put } = await started();
+    const { journal, put } = await store.open();
     for (let i = 0; i < 60; i++) await put('z'.repeat(3000));
     await journal.writeCheckpoint(journal.position, []);
     await journal.writeCheckpoint(journal.position, []);
@@ -223,7 +216,7 @@ describe('a segment that is written over', () => {
 
 describe('checkpoints', () => {
   it('fall back to the one before when the newest is damaged', async () => {
-    const { journal, put } = await started();
+    const { journal, put } = await store.open();
     await put('one');
     await journal.writeCheckpoint(journal.position, [Buffer.from('state one')]);
     await put('two');
@@ -247,7 +240,7 @@ describe('checkpoints', () => {
   });
 
   it('keep what the older one needs', async () => {
-    const { journal, put } = await started();
+    const { journal, put } = await store.open();
     for (let i = 0; i < 10; i++) await put('a'.repeat(2000));
     await journal.writeCheckpoint(journal.position, [Buffer.from('1')]);
     const before = journal.extents();
@@ -264,7 +257,7 @@ describe('checkpoints', () => {
   });
 
   it('that were cut off half way leave nothing', async () => {
-    const { journal, put } = await started();
+    const { journal, put } = await store.open();
     await put('one');
     await journal.close();
     store.write('checkpoint-0000000000000999.tmp', Buffer.alloc(100));
@@ -302,7 +295,7 @@ describe('what is no store of ours', () => {
 });
 
 it('rejects reading from a file that has become shorter', async () => {
-  const { journal, put } = await started();
+  const { journal, put } = await store.open();
   const first = await put('x'.repeat(3000));
   for (let i = 0; i < 4; i++) await put('y'.repeat(3000));
   await journal.writeCheckpoint(journal.position, []);

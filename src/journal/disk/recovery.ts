@@ -51,8 +51,9 @@ export interface LogScan {
 
 interface ChainLink {
   readonly segment: FoundSegment;
-  /** Where its part of the log ends, as the next segment says; undefined for the last. */
+  /** Where its part of the log ends, as the next segment says; undefined when that one is not there or cannot say. */
   readonly end: Position | undefined;
+  readonly isLast: boolean;
 }
 
 /**
@@ -98,7 +99,6 @@ class Scan {
   /** Visits one segment's part of the log. False when the log ends in it. */
   async walk(link: ChainLink, visit: Visit): Promise<boolean> {
     const { segment, end } = link;
-    this.#live.push(segment);
     const walked = await walkSegment(this.#files, {
       segment,
       from: Math.max(segment.start, this.#logEnd),
@@ -113,10 +113,18 @@ class Scan {
         visit(position + ENTRY_HEADER_BYTES, bytes.subarray(at + ENTRY_HEADER_BYTES, at + length));
       },
     });
-    this.#logEnd = Math.max(this.#logEnd, walked.end);
+    const holdsSome = walked.end > segment.start;
+    if (holdsSome) {
+      this.#live.push(segment);
+      this.#logEnd = walked.end;
+    }
     if (walked.stop === 'end') return true;
-    const newest = this.#segments.at(-1) === segment;
-    if (newest && this.#clean && walked.stop === 'absent') return false;
+    if (end === undefined && holdsSome && walked.stop === 'absent') {
+      if (link.isLast && this.#clean) return false;
+      // The next one cannot say where this one ends: nothing is wrong as long as nothing lies behind.
+      const behind = link.isLast ? undefined : await searchSegment(this.#files, segment, walked.end);
+      if (behind?.entries === 0) return true;
+    }
     await this.#judge(link, walked.end, walked.stop === 'damaged' || end !== undefined);
     return false;
   }
@@ -124,7 +132,6 @@ class Scan {
   /** Damage or torn tail? Whatever entries lie behind the place know. */
   async #judge({ segment, end }: ChainLink, hole: Position, broken: boolean): Promise<void> {
     let entries = 0;
-    let ownEntries = 0;
     let bytes = 0;
     let knownBelow = 0;
     for (const behind of this.#segments) {
@@ -132,25 +139,16 @@ class Scan {
       const from = behind === segment ? hole : behind.start;
       const remains = await searchSegment(this.#files, behind, from);
       entries += remains.entries;
-      if (behind === segment) ownEntries = remains.entries;
       bytes += remains.end - from;
       knownBelow = Math.max(knownBelow, remains.syncedBelow);
     }
+    const offset = hole - segment.start;
     if (knownBelow > hole) {
-      // With nothing wrong in this segment it is the next one that has lost its beginning.
-      const next = broken ? undefined : this.#segments.find((other) => other.extent > segment.extent);
-      this.#damage =
-        next === undefined || ownEntries > 0
-          ? { path: segment.path, offset: hole - segment.start, position: hole, end, what: 'a damaged entry' }
-          : {
-              path: next.path,
-              offset: 0,
-              position: next.start,
-              end: undefined,
-              what: 'its first entry is damaged',
-            };
+      const what = offset === 0 ? 'its first entry is damaged' : 'a damaged entry';
+      this.#damage = { path: segment.path, offset, position: hole, end, what };
     } else if (broken || entries > 0) {
-      this.#torn = { position: hole, segment, entries, bytes };
+      const position = offset === 0 ? this.#logEnd : hole;
+      this.#torn = { position, segment: offset === 0 ? undefined : segment, entries, bytes };
     }
   }
 
@@ -196,22 +194,17 @@ function chainOf(
   for (const segment of [...segments].reverse()) {
     // The log goes back no further.
     if (end !== undefined && end <= from) break;
-    if (end === undefined && chain.length > 0) break;
     // Never made part of the log: the segment behind it begins where an earlier one ended.
     if (end !== undefined && segment.start >= end) continue;
-    const holdsStart = segment.start < from && segment.start + segment.size > from;
-    if (end === undefined && segment.logEnd === undefined && !holdsStart) continue;
-    chain.unshift({ segment, end });
-    if (segment.start <= from && holdsStart) return { chain, missing: undefined };
-    end = segment.logEnd ?? segment.start;
+    chain.unshift({ segment, end, isLast: chain.length === 0 });
+    if (segment.start <= from) return { chain, missing: undefined };
+    end = segment.logEnd;
   }
-  const first = chain[0]?.segment ?? segments.find((segment) => segment.start >= from);
-  if (first === undefined || (end !== undefined && end <= from)) return { chain, missing: undefined };
-  const what =
-    end === undefined
-      ? 'its first entry is damaged'
-      : `the segment before it, which ends at position ${end}, is missing`;
-  return { chain, missing: { path: first.path, offset: 0, position: first.start, end: undefined, what } };
+  const first = chain[0]?.segment;
+  if (first === undefined || end === undefined || end <= from) return { chain, missing: undefined };
+  const what = `the segment before it, which ends at position ${end}, is missing`;
+  const damage = { path: first.path, offset: 0, position: first.start, end: undefined, what };
+  return { chain, missing: damage };
 }
 
 /** Refuses a damaged store, saying where and what can be done. */

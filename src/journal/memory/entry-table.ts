@@ -23,6 +23,10 @@ export function emptyImage(extentBytes: number): MemoryImage {
 export class EntryTable {
   readonly #extentBytes: number;
   readonly #extents = new Map<number, MemoryEntry[]>();
+  /** By extent that an oversized entry reaches into: the one it begins in. */
+  readonly #begins = new Map<number, number>();
+  /** Extents of oversized entries that were dropped already: the entry goes with its last one. */
+  readonly #dropped = new Set<number>();
   usedBytes = 0;
 
   constructor(image: MemoryImage) {
@@ -36,12 +40,19 @@ export class EntryTable {
       const list = this.#extents.get(extent);
       if (list === undefined) this.#extents.set(extent, [entry]);
       else list.push(entry);
+      for (let e = extent + 1; e < this.#endExtent(entry); e++) this.#begins.set(e, extent);
       this.usedBytes += entry.bytes.byteLength;
     }
   }
 
   extents(): number[] {
-    return [...this.#extents.keys()].sort((a, b) => a - b);
+    const held = [...this.#extents.keys(), ...this.#begins.keys()].filter((e) => !this.#dropped.has(e));
+    return held.sort((a, b) => a - b);
+  }
+
+  /** One past the last extent an entry lies in. */
+  #endExtent(entry: MemoryEntry): number {
+    return Math.ceil((entry.position + entry.bytes.byteLength) / this.#extentBytes);
   }
 
   /** Entries whose header lies at or above `position`, in order. */
@@ -70,8 +81,18 @@ export class EntryTable {
   }
 
   drop(extent: number): void {
-    for (const entry of this.#extents.get(extent) ?? []) this.usedBytes -= entry.bytes.byteLength;
-    this.#extents.delete(extent);
+    const first = this.#begins.get(extent) ?? extent;
+    const entries = this.#extents.get(first) ?? [];
+    this.#dropped.add(extent);
+    const all = [first];
+    for (let e = first + 1; this.#begins.get(e) === first; e++) all.push(e);
+    if (!all.every((e) => this.#dropped.has(e))) return;
+    for (const entry of entries) this.usedBytes -= entry.bytes.byteLength;
+    this.#extents.delete(first);
+    for (const e of all) {
+      this.#begins.delete(e);
+      this.#dropped.delete(e);
+    }
   }
 
   /** Everything below `below`, then `kept`, opening at an extent that `end` never reached. */
