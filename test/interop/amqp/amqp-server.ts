@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { SystemClock } from '../../../src/base/clock.js';
 import type { Clock } from '../../../src/base/clock.js';
 import { SystemIds } from '../../../src/base/ids.js';
@@ -37,7 +38,7 @@ export async function startAmqpServer(options: AmqpServerOptions = {}): Promise<
   const journal = options.journal ?? new MemoryJournal();
   const logged: string[] = [];
   const note = (message: string, fields?: Readonly<Record<string, unknown>>): void =>
-    void logged.push(`${message} ${String(fields?.['error'] ?? '')}`);
+    void logged.push(`${message} ${inspect(fields)}`);
   const log: Log = { ...silentLog, warn: note, error: note, child: () => log };
   const broker = await openBroker({ journal, clock, log, limits: options.limits ?? {} });
   const config = amqpConfigSchema.parse({ enable: true, port: 0, ...options.config });

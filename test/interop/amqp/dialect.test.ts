@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AmqpServer } from './amqp-server.js';
 import { startAmqpServer } from './amqp-server.js';
 import { runProbe } from './probe-run.js';
-import { PROBES } from './probes.js';
+import { PROBES } from './probes/index.js';
 import recorded from './rabbitmq-3.10-answers.json' with { type: 'json' };
 
 const ANSWERS: Readonly<Record<string, readonly string[]>> = recorded;

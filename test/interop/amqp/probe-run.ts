@@ -1,5 +1,5 @@
 import { RawAmqp } from '../../support/raw-amqp.js';
-import { PROBES } from './probes.js';
+import { PROBES } from './probes/index.js';
 
 /** Runs one probe on connections of its own. */
 export async function runProbe(name: string, port: number): Promise<readonly string[]> {

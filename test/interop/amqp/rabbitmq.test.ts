@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT_SCENARIOS } from './client-scenarios.js';
 import { runProbe } from './probe-run.js';
-import { PROBES } from './probes.js';
+import { PROBES } from './probes/index.js';
 import recorded from './rabbitmq-3.10-answers.json' with { type: 'json' };
 import type { RabbitMq } from './rabbitmq.js';
 import { rabbitMqInstalled, startRabbitMq } from './rabbitmq.js';

@@ -29,8 +29,6 @@ export interface ChannelHost {
   readonly capabilities: ClientCapabilities;
   /** Queues that go with this connection. */
   readonly exclusiveQueues: Set<Queue>;
-  /** Whether the socket takes more: false = ask for no new deliveries. */
-  readonly writable: boolean;
   /** Writes out what the writer holds at the end of this turn. */
   flushSoon(): void;
   /** Settles a delivery, with others of this turn in one call. */

@@ -16,7 +16,7 @@ import type { Vhost } from '../topology/vhost.js';
 import type { CommandSink, PublishMethod } from '../wire/command-reader.js';
 import { CommandReader } from '../wire/command-reader.js';
 import { FrameParser } from '../wire/frame-parser.js';
-import { FrameWriter } from '../wire/frame-writer.js';
+import type { FrameWriter } from '../wire/frame-writer.js';
 import { HEARTBEAT_FRAME, PROTOCOL_HEADER } from '../wire/frames.js';
 import type { Method, MethodName } from '../wire/methods.js';
 import { shapeOf } from '../wire/methods.js';
@@ -27,6 +27,8 @@ import { Handshake } from './handshake.js';
 import type { Session } from './handshake.js';
 import type { HeartbeatLine } from './heartbeat.js';
 import { Heartbeat } from './heartbeat.js';
+import { Outbound } from './outbound.js';
+import { ProtocolHeader } from './protocol-header.js';
 import type { PublisherHost } from './publisher.js';
 import { Publisher } from './publisher.js';
 import { Settlements } from './settlements.js';
@@ -57,8 +59,6 @@ export interface AmqpCounters {
 /** header → handshake → running → closing (we sent connection.close) → closed. */
 type Phase = 'header' | 'handshake' | 'running' | 'closing' | 'closed';
 
-const VERSIONS_TAKEN: readonly string[] = ['\x00\x00\x09\x01', '\x01\x01\x00\x09', '\x01\x01\x08\x00'];
-
 /** One client: its socket, the frames on it, and its channels. */
 export class AmqpConnection
   implements PeerConnection, CommandSink, ChannelsHost, PublisherHost, HeartbeatLine
@@ -69,10 +69,10 @@ export class AmqpConnection
   readonly config: AmqpConfig;
   readonly topology: Topology;
   readonly connectionId: number;
-  readonly writer = new FrameWriter();
   readonly exclusiveQueues = new Set<Queue>();
   readonly #context: ConnectionContext;
   readonly #socket: Socket;
+  readonly #out: Outbound;
   readonly #parser: FrameParser;
   readonly #handshake: Handshake;
   readonly #settlements: Settlements;
@@ -80,11 +80,9 @@ export class AmqpConnection
   #publisher: Publisher | undefined;
   #channels: Channels | undefined;
   #phase: Phase = 'header';
-  #header: Buffer = Buffer.alloc(0);
+  readonly #header = new ProtocolHeader();
   #timer: Timer | undefined;
   #heartbeat: Heartbeat | undefined;
-  #flushing = false;
-  #due: Consumer[] = [];
   #blockedReason: string | undefined;
   #reading = true;
   #draining = false;
@@ -96,6 +94,7 @@ export class AmqpConnection
   constructor(context: ConnectionContext, socket: Socket, connectionId: number) {
     this.#context = context;
     this.#socket = socket;
+    this.#out = new Outbound(socket);
     this.connectionId = connectionId;
     this.broker = context.broker;
     this.clock = context.clock;
@@ -113,13 +112,16 @@ export class AmqpConnection
     });
     this.#timer = context.clock.after(AMQP_LIMITS.handshakeTimeoutMs, () => socket.destroy());
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
-    socket.on('drain', () => this.#giveCredit());
     // The close event follows; a peer that resets its connection is everyday life.
     socket.on('error', () => undefined);
     socket.once('close', () => this.#onSocketClosed());
   }
 
   // What channels and the publisher see of their connection --------------------------------------------------
+
+  get writer(): FrameWriter {
+    return this.#out.writer;
+  }
 
   get vhost(): Vhost {
     return this.#running.vhost;
@@ -147,10 +149,6 @@ export class AmqpConnection
     return this.#session;
   }
 
-  get writable(): boolean {
-    return this.#socket.writableLength <= AMQP_LIMITS.socketBufferBytes;
-  }
-
   settle(token: LeaseToken, how: SettleHow): void {
     this.#settlements.add(token, how);
   }
@@ -160,13 +158,11 @@ export class AmqpConnection
   }
 
   creditDue(consumer: Consumer): void {
-    if (this.#due.push(consumer) === 1) this.flushSoon();
+    this.#out.creditDue(consumer);
   }
 
   flushSoon(): void {
-    if (this.#flushing) return;
-    this.#flushing = true;
-    setImmediate(this.#flush);
+    this.#out.flushSoon();
   }
 
   endOfTurn(): void {
@@ -222,7 +218,7 @@ export class AmqpConnection
 
   sendHeartbeat(): void {
     this.writer.raw(HEARTBEAT_FRAME);
-    this.#flush();
+    this.#out.flush();
   }
 
   onDeadPeer(): void {
@@ -302,24 +298,19 @@ export class AmqpConnection
     this.closeConnection(error, culprit);
   }
 
-  /** Gathers the eight bytes of the protocol header; returns what follows them. */
+  /** Waits for the protocol header; returns what follows it. */
   #onHeaderBytes(chunk: Buffer): Buffer | undefined {
-    const bytes = Buffer.concat([this.#header, chunk.subarray(0, 8)]);
-    this.#header = bytes.subarray(0, 8);
-    const known = bytes
-      .subarray(0, Math.min(bytes.length, 4))
-      .equals(PROTOCOL_HEADER.subarray(0, Math.min(bytes.length, 4)));
-    if (known && bytes.length < 8) return undefined;
-    if (!known || !VERSIONS_TAKEN.includes(bytes.toString('latin1', 4, 8))) {
+    const rest = this.#header.take(chunk);
+    if (rest === undefined) return undefined;
+    if (rest === 'refused') {
       this.#phase = 'closed';
       this.#deaf = true;
       this.#socket.end(PROTOCOL_HEADER);
       return undefined;
     }
-    const taken = 8 - (bytes.length - Math.min(chunk.length, 8));
     this.#phase = 'handshake';
     this.#handshake.begin();
-    return chunk.subarray(taken);
+    return rest;
   }
 
   onMethod(channel: number, method: Method): void {
@@ -417,7 +408,7 @@ export class AmqpConnection
     this.#publisher?.flush();
     await this.#end();
     this.writer.method(0, 'connection.close-ok', {});
-    this.#flush();
+    this.#out.flush();
     this.#socket.end();
     this.#timer = this.clock.after(AMQP_LIMITS.closeTimeoutMs, () => this.#socket.destroy());
   }
@@ -446,30 +437,6 @@ export class AmqpConnection
     counters.published_messages_total += this.#publisher?.published ?? 0;
     counters.returned_messages_total += this.#publisher?.returned ?? 0;
     this.#context.supervise(this.#end());
-  }
-
-  // Writing --------------------------------------------------------------------------------------------------
-
-  readonly #flush = (): void => {
-    this.#flushing = false;
-    const buffers = this.writer.take();
-    if (!this.#socket.writable) {
-      this.#due = [];
-      return;
-    }
-    if (buffers.length > 1) this.#socket.cork();
-    for (const buffer of buffers) this.#socket.write(buffer);
-    if (buffers.length > 1) this.#socket.uncork();
-    this.#giveCredit();
-  };
-
-  /** Asks the broker for more, for consumers that acknowledged or whose deliveries were written: while the socket takes it. */
-  #giveCredit(): void {
-    if (!this.writable) return;
-    const due = this.#due;
-    if (due.length === 0) return;
-    this.#due = [];
-    for (const consumer of due) consumer.owner.giveBack(consumer);
   }
 
   #updateReading(): void {

@@ -1,0 +1,6 @@
+import { MESSAGES_PROBES } from './messages.js';
+import type { Probe } from './probe.js';
+import { REFUSALS_PROBES } from './refusals.js';
+
+/** Cases of the AMQP dialect, told as answers on the wire. */
+export const PROBES: Readonly<Record<string, Probe>> = { ...REFUSALS_PROBES, ...MESSAGES_PROBES };

@@ -1,0 +1,38 @@
+import { EMPTY_TABLE } from '../../../../src/connectors/amqp/wire/field-table.js';
+import type { RawAmqp } from '../../../support/raw-amqp.js';
+
+/** What a probe does and reports; it begins with an open connection and channel 1. */
+export type Probe = (one: RawAmqp, more: ProbeTools) => Promise<readonly string[]>;
+
+export interface ProbeTools {
+  /** Another connection with channel 1. */
+  readonly another: () => Promise<RawAmqp>;
+  readonly port: number;
+}
+
+export const bindTo = { ticket: 0, nowait: false, arguments: EMPTY_TABLE };
+
+export async function reopened(one: RawAmqp): Promise<void> {
+  await one.call(1, 'channel.open', { reserved1: '' });
+}
+
+/** Answers to calls on channel 1, which is opened again when one of them closes it. */
+export async function each(one: RawAmqp, calls: readonly (() => Promise<string>)[]): Promise<string[]> {
+  const answers: string[] = [];
+  for (const call of calls) {
+    const answer = await call();
+    answers.push(answer);
+    if (answer.startsWith('CH ')) await reopened(one);
+  }
+  return answers;
+}
+
+/** What a queue gives once there is something. */
+export async function until(one: RawAmqp, queue: string, noAck = true): Promise<string> {
+  for (let i = 0; i < 200; i++) {
+    const got = await one.get(queue, noAck);
+    if (got.startsWith('get-ok')) return got;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return 'nothing came';
+}
