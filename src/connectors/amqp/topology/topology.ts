@@ -101,13 +101,12 @@ export class Topology {
       const known = vhost.queues.get(definition.name);
       if (known !== undefined) return known;
       const { channel } = definition;
-      const key = resourceKey(vhost.name, definition.name);
-      await this.#broker.change([
-        { do: 'create-queue', channel, settings, ifMissing: true },
-        isDurable(definition)
-          ? { do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) }
-          : { do: 'remove', kind: QUEUE_KIND, key },
-      ]);
+      const changes: Change[] = [{ do: 'create-queue', channel, settings, ifMissing: true }];
+      if (isDurable(definition)) {
+        const key = resourceKey(vhost.name, definition.name);
+        changes.push({ do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) });
+      }
+      await this.#broker.change(changes);
       return vhost.putQueue(definition);
     });
   }
@@ -124,7 +123,9 @@ export class Topology {
       if (this.#broker.resolve(queue.channel) === queue.channel) {
         changes.push({ do: 'delete-queue', channel: queue.channel });
       }
-      changes.push({ do: 'remove', kind: QUEUE_KIND, key: resourceKey(vhost.name, queue.name) });
+      if (isDurable(queue)) {
+        changes.push({ do: 'remove', kind: QUEUE_KIND, key: resourceKey(vhost.name, queue.name) });
+      }
       const gone = removalOf(vhost, vhost.bindingsTo(destination));
       await this.#broker.change([...changes, ...gone.changes]);
       gone.apply();
