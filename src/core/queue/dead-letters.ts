@@ -127,7 +127,7 @@ export class DeadLetters {
         (maxLengthBytes > 0 && queue.readyBytes > maxLengthBytes);
       const head = over ? this.#core.queues.front(queue) : -1;
       if (head < 0) return;
-      this.bury(queue, head, 'overflow');
+      void this.bury(queue, head, 'overflow');
     }
   }
 
@@ -155,8 +155,17 @@ export class DeadLetters {
     const view = new MessageView(letter.body, this.#core.translators);
     const receiveCount = table.receives(slot);
     const copies = this.#resolve(letter.route, { queue, reason: letter.reason, view, receiveCount });
-    if (copies === undefined) this.#keep(queue, slot);
-    else this.#mover.resend(view, copies, { queue, slot });
+    if (copies === undefined) {
+      this.#keep(queue, slot);
+      return;
+    }
+    try {
+      this.#mover.resend(view, copies, { queue, slot });
+    } catch (caught) {
+      // As with a move: a bound of the core. Nothing has changed yet.
+      this.#core.log.error('a dead letter could not be moved; it is tried again', { error: String(caught) });
+      this.#keep(queue, slot);
+    }
   }
 
   /** Where a route says the message goes; undefined when nobody can say. */

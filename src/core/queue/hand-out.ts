@@ -316,7 +316,7 @@ export class HandOut {
         const now = this.#core.clock.now();
         const expiresAt = table.extras.get(slot)?.expiresAt ?? 0;
         if (expiresAt > 0 && expiresAt <= now) {
-          this.#deadLetters.bury(queue, slot, 'expired');
+          void this.#deadLetters.bury(queue, slot, 'expired');
           continue;
         }
         if (retentionMs > 0 && table.enqueuedAt(slot) + retentionMs <= now) {

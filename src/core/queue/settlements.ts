@@ -228,7 +228,7 @@ export class Settlements {
       if (queue === undefined) continue;
       const state = table.state(slot);
       if (state === State.delayed) store.endDelay(queue, slot);
-      else if (state === State.ready) this.#deadLetters.bury(queue, slot, 'expired');
+      else if (state === State.ready) void this.#deadLetters.bury(queue, slot, 'expired');
       else if (state === State.inFlight) {
         const slots = expired.get(queue.family);
         if (slots === undefined) expired.set(queue.family, [slot]);
