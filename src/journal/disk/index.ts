@@ -6,9 +6,9 @@ import type { Journal } from '../../core/ports/journal.js';
 import type { FileLayer } from './file-layer.js';
 import { FORMAT, readFormat, writeFormat } from './format.js';
 import { DiskJournal } from './journal.js';
-import { parseSegmentName, parseSpareName, TEMPORARY_SUFFIX } from './layout.js';
+import { parseSegmentName, TEMPORARY_SUFFIX } from './layout.js';
 import { nodeFiles } from './node-files.js';
-import { BLOCK_BYTES } from './reader.js';
+import { STREAM_BYTES } from './reader.js';
 import { findSegments } from './scan.js';
 
 export type { FileLayer } from './file-layer.js';
@@ -83,7 +83,7 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Jour
 
 /** Extents are whole numbers of blocks, or smaller than one. */
 function wholeExtent(bytes: number): number {
-  const whole = bytes > BLOCK_BYTES ? Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES : bytes;
+  const whole = bytes > STREAM_BYTES ? Math.ceil(bytes / STREAM_BYTES) * STREAM_BYTES : bytes;
   return Math.max(EXTENT_BYTES_MIN, whole);
 }
 
@@ -108,12 +108,11 @@ async function refuseForeign(files: FileLayer, directory: string): Promise<void>
   );
 }
 
-/** Files that a crash left half made, and spares: they are worth nothing but their place. */
+/** Files that a crash left half made. */
 async function removeLeftovers(files: FileLayer, directory: string): Promise<void> {
   for (const name of await files.list(directory)) {
     // Temporary files of the lock belong to whoever is asking for it.
     if (name.startsWith('lock-')) continue;
-    if (name.endsWith(TEMPORARY_SUFFIX) || parseSpareName(name) !== undefined)
-      await files.remove(join(directory, name));
+    if (name.endsWith(TEMPORARY_SUFFIX)) await files.remove(join(directory, name));
   }
 }

@@ -91,6 +91,7 @@ export class DiskJournal implements Journal {
     const scan = await scanLog(files, found, from, visit);
     if (scan.damage !== undefined) throw damageError(directory, scan.damage);
     await settleLog(files, directory, scan, log);
+    this.#segments.adoptSpares(await files.list(directory));
     let nextExtent = Math.ceil(scan.logEnd / extentBytes);
     for (const segment of found) {
       const adopted = this.#segments.adopt(segment.extent, segment.epoch, segment.size);

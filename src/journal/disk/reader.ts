@@ -1,126 +1,99 @@
 import { BrokerError } from '../../core/errors.js';
 import type { Position } from '../../core/ports/journal.js';
+import { BlockCache, view } from './block-cache.js';
+import type { Block } from './block-cache.js';
 import type { RecentBytes } from './recent.js';
 import type { Segment, SegmentStore } from './segments.js';
 
-/** Bytes of a block: what one read brings into memory. Extents are whole numbers of blocks, or smaller than one. */
-export const BLOCK_BYTES = 1 << 20;
-/** A block also holds the first bytes of the next one, so that few messages lie on a border. */
-const OVERLAP_BYTES = 64 << 10;
-/** Blocks kept in memory. */
-const BLOCKS_MAX = 32;
+/** What one read brings into memory when a reader walks forward. Extents are whole numbers of these, or smaller than one. */
+export const STREAM_BYTES = 1 << 20;
+const STREAM_OVERLAP_BYTES = 64 << 10;
+const STREAM_BLOCKS_MAX = 32;
 /** Blocks fetched ahead of a reader that walks forward. */
 const AHEAD = 3;
+/** What one read brings into memory when readers jump: many queues are drained one after the other. */
+const CHUNK_BYTES = 16 << 10;
+const CHUNK_OVERLAP_BYTES = 4 << 10;
+const CHUNKS_MAX = 2048;
 
-interface Block {
-  readonly bytes: Buffer;
-  readonly start: Position;
-}
-
-/** Reads the store: what is in memory at once, everything else block by block. */
+/** Reads the store: what is in memory at once, what lies in order by large blocks ahead of time, everything else by small ones. */
 export class Reader {
   readonly #segments: SegmentStore;
   readonly #recent: RecentBytes;
   readonly #extentBytes: number;
-  readonly #blockBytes: number;
-  /** By number, the one used longest ago first. */
-  readonly #blocks = new Map<number, Block>();
-  readonly #loading = new Map<number, Promise<Block>>();
+  readonly #streams: BlockCache;
+  readonly #chunks: BlockCache;
   /** The block used last: readers walk forward. */
   #last: Block | undefined;
-  #lastNumber = -1;
+  /** The small block that was missing last: when its neighbour is missing next, somebody walks. */
+  #lastChunk = -1;
 
   constructor(segments: SegmentStore, recent: RecentBytes, extentBytes: number) {
     this.#segments = segments;
     this.#recent = recent;
     this.#extentBytes = extentBytes;
-    this.#blockBytes = Math.min(BLOCK_BYTES, extentBytes);
+    this.#streams = new BlockCache(segments, {
+      blockBytes: Math.min(STREAM_BYTES, extentBytes),
+      overlapBytes: STREAM_OVERLAP_BYTES,
+      blocksMax: STREAM_BLOCKS_MAX,
+    });
+    this.#chunks = new BlockCache(segments, {
+      blockBytes: Math.min(CHUNK_BYTES, extentBytes),
+      overlapBytes: CHUNK_OVERLAP_BYTES,
+      blocksMax: CHUNKS_MAX,
+    });
   }
 
   peek(position: Position, length: number): Uint8Array | undefined {
-    const number = Math.floor(position / this.#blockBytes);
-    if (number === this.#lastNumber && this.#last !== undefined) {
-      const found = view(this.#last, position, length);
-      if (found !== undefined) return found;
-    }
+    const last = this.#last === undefined ? undefined : view(this.#last, position, length);
+    if (last !== undefined) return last;
     const recent = this.#recent.view(position, length);
     if (recent !== undefined) return recent;
-    const block = this.#blocks.get(number);
-    if (block === undefined) return undefined;
-    const found = view(block, position, length);
-    if (found !== undefined) this.#use(number, block);
-    return found;
+    return this.#cached(position, length);
   }
 
   async read(position: Position, length: number): Promise<Uint8Array> {
-    const recent = this.#recent.view(position, length);
-    if (recent !== undefined) return recent;
+    const found = this.peek(position, length);
+    if (found !== undefined) return found;
     const segment = this.#segments.at(position);
     if (segment === undefined || position + length > segment.end) {
       throw new BrokerError('internal', `the store holds no ${length} bytes at position ${position}`);
     }
-    const number = Math.floor(position / this.#blockBytes);
-    if (position + length > (number + 1) * this.#blockBytes + OVERLAP_BYTES)
-      return this.#readAlone(segment, position, length);
-    let block = this.#blocks.get(number);
-    // A block of the segment being written grows: what was read of it may be too short by now.
-    if (block === undefined || position + length > block.start + block.bytes.length)
-      block = await this.#load(number, segment);
-    const found = view(block, position, length);
-    if (found === undefined) return this.#readAlone(segment, position, length);
-    this.#use(number, block);
-    return found;
+    const chunk = this.#chunks.numberOf(position);
+    const stream = this.#streams.numberOf(position);
+    const walks = chunk === this.#lastChunk || chunk === this.#lastChunk + 1 || this.#streams.has(stream);
+    this.#lastChunk = chunk;
+    const block = await (walks ? this.#streams.load(stream, segment) : this.#chunks.load(chunk, segment));
+    const bytes = view(block, position, length);
+    // Larger than a block, or a block of the segment being written that was read when it was shorter.
+    if (bytes === undefined) return this.#readAlone(segment, position, length);
+    if (walks) this.#use(block);
+    return bytes;
   }
 
-  /** Forgets the blocks of a segment that is gone. */
+  /** Forgets what a segment held that is gone. */
   forget(segment: Segment): void {
-    const first = Math.floor(segment.start / this.#blockBytes);
-    const last = Math.floor((segment.start + segment.extents * this.#extentBytes - 1) / this.#blockBytes);
-    for (let number = first; number <= last; number++) this.#blocks.delete(number);
-    if (this.#lastNumber >= first && this.#lastNumber <= last) this.#last = undefined;
+    const end = segment.start + segment.extents * this.#extentBytes;
+    this.#streams.forget(segment, end);
+    this.#chunks.forget(segment, end);
+    if (this.#last !== undefined && this.#last.start >= segment.start && this.#last.start < end)
+      this.#last = undefined;
   }
 
-  #use(number: number, block: Block): void {
-    if (number === this.#lastNumber && block === this.#last) return;
-    this.#blocks.delete(number);
-    this.#blocks.set(number, block);
-    const forward = number === this.#lastNumber + 1;
-    this.#last = block;
-    this.#lastNumber = number;
-    if (!forward) return;
-    for (let next = number + 1; next <= number + AHEAD; next++) this.#prefetch(next);
-  }
-
-  #prefetch(number: number): void {
-    if (this.#blocks.has(number) || this.#loading.has(number)) return;
-    const segment = this.#segments.at(number * this.#blockBytes);
-    if (segment === undefined || segment.end < (number + 1) * this.#blockBytes) return;
-    // Whoever needs the block asks again, and then sees the error.
-    this.#load(number, segment).catch(() => undefined);
-  }
-
-  #load(number: number, segment: Segment): Promise<Block> {
-    const running = this.#loading.get(number);
-    if (running !== undefined) return running;
-    const loading = this.#readBlock(number, segment).finally(() => this.#loading.delete(number));
-    this.#loading.set(number, loading);
-    return loading;
-  }
-
-  async #readBlock(number: number, segment: Segment): Promise<Block> {
-    const start = Math.max(number * this.#blockBytes, segment.start);
-    const end = Math.min((number + 1) * this.#blockBytes + OVERLAP_BYTES, segment.end);
-    const bytes = Buffer.allocUnsafeSlow(end - start);
-    await this.#segments.read(segment, bytes, start - segment.start);
-    const block = { bytes, start };
-    this.#blocks.set(number, block);
-    if (this.#blocks.size > BLOCKS_MAX) {
-      for (const oldest of this.#blocks.keys()) {
-        this.#blocks.delete(oldest);
-        break;
-      }
+  #cached(position: Position, length: number): Uint8Array | undefined {
+    const block = this.#streams.find(position, length);
+    if (block !== undefined) {
+      this.#use(block);
+      return view(block, position, length);
     }
-    return block;
+    const chunk = this.#chunks.find(position, length);
+    return chunk === undefined ? undefined : view(chunk, position, length);
+  }
+
+  #use(block: Block): void {
+    if (block === this.#last) return;
+    this.#last = block;
+    for (let next = block.number + 1; next <= block.number + AHEAD; next++) this.#streams.prefetch(next);
   }
 
   async #readAlone(segment: Segment, position: Position, length: number): Promise<Uint8Array> {
@@ -128,10 +101,4 @@ export class Reader {
     await this.#segments.read(segment, bytes, position - segment.start);
     return bytes;
   }
-}
-
-function view(block: Block, position: Position, length: number): Uint8Array | undefined {
-  const at = position - block.start;
-  if (at < 0 || at + length > block.bytes.length) return undefined;
-  return block.bytes.subarray(at, at + length);
 }

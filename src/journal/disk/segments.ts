@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Position } from '../../core/ports/journal.js';
 import type { Done, FileLayer, StoreFile } from './file-layer.js';
-import { segmentName, spareName } from './layout.js';
+import { parseSpareName, segmentName, spareName } from './layout.js';
 
 /** Files of segments kept open for reading. */
 const READERS_MAX = 128;
@@ -46,6 +46,9 @@ export class SegmentStore {
   readonly #open = new Set<Segment>();
   #spares: string[] = [];
   #spareNumber = 0;
+  /** The file of the next segment, made ahead of time. */
+  #prepared:
+    { readonly extent: number; readonly path: string; readonly file: Promise<StoreFile> } | undefined;
   /** Renames and deletions run one after the other; nobody waits for them but `close`. */
   #housekeeping: Promise<void> = Promise.resolve();
   /** Called when a segment's bytes are no longer there. */
@@ -88,10 +91,50 @@ export class SegmentStore {
     for (let i = 0; i < segment.extents; i++) this.#byExtent.delete(segment.extent + i);
   }
 
+  /** Takes in the spare files of an earlier run, up to the limit; the others go. */
+  adoptSpares(names: readonly string[]): void {
+    for (const name of names) {
+      const number = parseSpareName(name);
+      if (number === undefined) continue;
+      this.#spareNumber = Math.max(this.#spareNumber, number + 1);
+      if (this.#spares.length < this.#options.sparesMax) this.#spares.push(name);
+      else this.#later(() => this.#options.files.remove(join(this.#options.directory, name)));
+    }
+  }
+
+  /** Makes the file of a segment before it is needed. */
+  prepare(extent: number): void {
+    if (this.#prepared?.extent === extent) return;
+    this.#dropPrepared();
+    const path = join(this.#options.directory, segmentName(extent, this.#options.epoch));
+    const file = this.#createFile(path);
+    this.#prepared = { extent, path, file };
+    // Whoever takes it sees the error.
+    file.catch(() => undefined);
+  }
+
+  #dropPrepared(): void {
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    if (prepared === undefined) return;
+    this.#later(async () => {
+      await (await prepared.file).close();
+      await this.#options.files.remove(prepared.path);
+    });
+  }
+
+  #takeFile(extent: number, path: string): Promise<StoreFile> {
+    const prepared = this.#prepared;
+    if (prepared?.extent !== extent) return this.#createFile(path);
+    this.#prepared = undefined;
+    // What failed ahead of time may succeed now.
+    return prepared.file.catch(() => this.#createFile(path));
+  }
+
   /** A new segment; `ready` is called when its file is there, by name and durably. */
   create(extent: number, extents: number, ready: Done): Segment {
     const segment = this.#make(extent, this.#options.epoch, extents);
-    this.#createFile(segment).then(
+    this.#takeFile(extent, this.path(segment)).then(
       (file) => {
         if (this.#segments.has(segment)) segment.file = file;
         else this.#later(() => file.close());
@@ -162,6 +205,7 @@ export class SegmentStore {
   }
 
   async close(): Promise<void> {
+    this.#dropPrepared();
     for (const segment of this.#segments) {
       this.#closeWriter(segment);
       this.#later(() => closeReader(segment));
@@ -189,9 +233,8 @@ export class SegmentStore {
     return segment;
   }
 
-  async #createFile(segment: Segment): Promise<StoreFile> {
+  async #createFile(path: string): Promise<StoreFile> {
     const { files, directory } = this.#options;
-    const path = this.path(segment);
     const spare = this.#spares.pop();
     if (spare !== undefined) await files.rename(join(directory, spare), path);
     const file = await files.open(path, 'create');

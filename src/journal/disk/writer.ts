@@ -55,6 +55,8 @@ export class Writer implements BatchSource {
   #next: Position;
   #limit: Position = 0;
   #nextExtent: number;
+  /** Behind this, the file of the next segment is made ahead of time. */
+  #prepareAt: Position = Number.POSITIVE_INFINITY;
   /** End of the last entry that was taken and not lost. */
   #logEnd: Position;
 
@@ -243,6 +245,10 @@ export class Writer implements BatchSource {
     this.entries += 1;
     this.bytes += entry.byteLength;
     if (forced) batch.forced = true;
+    if (this.#next > this.#prepareAt) {
+      this.#prepareAt = Number.POSITIVE_INFINITY;
+      this.#o.segments.prepare(this.#nextExtent);
+    }
     if (batch.bytes >= BATCH_BYTES_MAX || batch.runs >= BATCH_RUNS_MAX) {
       this.#closeBatch();
       this.#committer.pump();
@@ -271,6 +277,7 @@ export class Writer implements BatchSource {
     );
     this.#begin(batch);
     this.#next = batch.end;
+    this.#prepareAt = segment.start + extentBytes / 2;
     // An entry larger than an extent has its segment to itself: the segment goes when the entry does.
     this.#limit = extents > 1 ? batch.end + length : segment.start + extentBytes;
   }
