@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { QueuesClient, type QueueTransactionMessage } from 'kubemq-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ChannelName } from '../../src/core/channel-name.js';
 import type { QueueStats } from '../../src/core/queue/types.js';
@@ -137,6 +138,51 @@ describe('one message, four consumers', () => {
       });
       await until(() => stats().inFlight === 0);
     }
+    expect(stats()).toMatchObject(empty);
+  });
+});
+
+describe('kubemq-js, the published client', () => {
+  let client: QueuesClient;
+  beforeAll(() => {
+    client = new QueuesClient({ address: endpoints.native, clientId: 'kubemq-js' });
+  });
+  afterAll(() => client.close());
+
+  it.each(PRODUCERS)('takes what %s sent, back and again', async (from) => {
+    const producer = producers.get(from)!;
+    const message = messageFor(producer, true);
+    await producer.send(message);
+    for (const count of [1, 2]) {
+      const seen: { body: Buffer; count: number | undefined }[] = [];
+      const errors: string[] = [];
+      await client.transaction(
+        { channel: QUEUE, visibilitySeconds: 30, waitTimeoutSeconds: 5 },
+        (error: Error | null | undefined, taken: QueueTransactionMessage | null) => {
+          if (error) errors.push(error.message);
+          if (taken === null) return;
+          const { body, attributes } = taken.message;
+          seen.push({ body: Buffer.from(body as Uint8Array), count: attributes?.receiveCount });
+          void (count === 1 ? taken.reject() : taken.ack());
+        },
+      );
+      expect(errors).toEqual([]);
+      expect(seen).toEqual([{ body: message.body, count }]);
+    }
+    expect(stats()).toMatchObject(empty);
+  });
+
+  it.each(CONSUMERS)('sends what %s takes', async (to) => {
+    const body = Buffer.from(`kubemq-js ${randomUUID()}`);
+    const sent = await client.send({ channel: QUEUE, metadata: 'from kubemq-js', body });
+    expect(sent.isError).toBe(false);
+    await using(to, async (consumer) => {
+      const received = await consumer.receive();
+      expect(received.body.equals(body)).toBe(true);
+      if (to === 'AMQP' || to === 'native') expect(received.metadata).toBe('from kubemq-js');
+      await received.accept();
+      await until(() => stats().inFlight === 0);
+    });
     expect(stats()).toMatchObject(empty);
   });
 });

@@ -158,6 +158,7 @@ describe('requests of a StreamQueueMessage stream', () => {
       TEXTS.messageEmpty,
     ],
     [{ requestType: StreamRequestType.ackMessage, refSequence: 1 }, undefined],
+    [{ requestType: StreamRequestType.ackMessage, refSequence: 1, clientId: '' }, undefined],
   ])('%j', (request, text) => {
     expect(streamRequestFault(made(StreamQueueMessagesRequest, { clientId, ...request }))).toBe(text);
   });

@@ -107,13 +107,15 @@ export function getFault(request: QueuesDownstreamRequest): Fault {
   return consumerFault(request);
 }
 
-/** Checks of every request of a StreamQueueMessage stream; the state of the stream is looked at after them. */
+/**
+ * Checks of every request of a StreamQueueMessage stream; the state of the stream is looked at after them. Only receiving
+ * asks for a client id: clients settle under the id of the message's sender, which other protocols may not have.
+ */
 export function streamRequestFault(request: StreamQueueMessagesRequest): Fault {
-  if (request.clientId === '') return TEXTS.clientId;
   switch (request.requestType) {
     case StreamRequestType.receiveMessage:
       return (
-        queueNameFault(request.channel) ??
+        consumerFault(request) ??
         visibilityFault(request.visibilitySeconds) ??
         waitFault(request.waitTimeSeconds)
       );

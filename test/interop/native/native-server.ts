@@ -4,13 +4,14 @@ import { silentLog } from '../../../src/base/log.js';
 import type { Connector } from '../../../src/connectors/kit/connector.js';
 import { createNativeConnector, nativeConfigSchema } from '../../../src/connectors/native/index.js';
 import { openBroker, type OpenBroker } from '../../../src/core/broker.js';
-import { MemoryJournal } from '../../../src/journal/memory/memory-journal.js';
+import { MemoryJournal, type MemoryJournalOptions } from '../../../src/journal/memory/index.js';
 import { NativeClient } from '../../support/native-client.js';
 
 /** The native API alone over a broker in memory, and clients of it. */
 export interface NativeServer {
   readonly broker: OpenBroker;
   readonly connector: Connector;
+  readonly journal: MemoryJournal;
   readonly port: number;
   readonly address: string;
   /** A client that is closed with the server. */
@@ -18,21 +19,35 @@ export interface NativeServer {
   stop(): Promise<void>;
 }
 
-export async function startNativeServer(clock: Clock = new SystemClock()): Promise<NativeServer> {
-  const ids = new SystemIds();
-  const broker = await openBroker({ journal: new MemoryJournal(), clock, log: silentLog });
-  const context = { broker, clock, ids, log: silentLog, host: '127.0.0.1', version: '0.0.0' };
+export interface NativeServerOptions extends MemoryJournalOptions {
+  readonly clock?: Clock;
+}
+
+export async function startNativeServer(options: NativeServerOptions = {}): Promise<NativeServer> {
+  const { clock = new SystemClock(), ...journalOptions } = options;
+  const journal = new MemoryJournal(journalOptions);
+  const broker = await openBroker({ journal, clock, log: silentLog });
+  const context = {
+    broker,
+    clock,
+    ids: new SystemIds(),
+    log: silentLog,
+    host: '127.0.0.1',
+    version: '0.0.0',
+  };
   const connector = createNativeConnector(context, nativeConfigSchema.parse({ enable: true, port: 0 }));
   const [bound] = await connector.start();
   const port = bound?.port ?? 0;
+  const address = `127.0.0.1:${String(port)}`;
   const clients: NativeClient[] = [];
   return {
     broker,
     connector,
+    journal,
     port,
-    address: `127.0.0.1:${String(port)}`,
+    address,
     client: (clientId) => {
-      const client = new NativeClient(`127.0.0.1:${String(port)}`, clientId);
+      const client = new NativeClient(address, clientId);
       clients.push(client);
       return client;
     },

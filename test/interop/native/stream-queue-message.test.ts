@@ -10,7 +10,7 @@ let server: NativeServer;
 let client: NativeClient;
 const clock = new ManualClock();
 beforeAll(async () => {
-  server = await startNativeServer(clock);
+  server = await startNativeServer({ clock });
   client = server.client();
 });
 afterAll(() => server.stop());

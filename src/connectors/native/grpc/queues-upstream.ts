@@ -29,6 +29,7 @@ class UpstreamSession {
   #bytes = 0;
   #requests = 0;
   #isReading = true;
+  #isAwaitingRoom = false;
   #isHalfClosed = false;
 
   constructor(service: NativeService, call: Call) {
@@ -75,30 +76,39 @@ class UpstreamSession {
     this.#endWhenDone();
   }
 
-  /** A peer that sends faster than the disk takes, or that reads no answers, is not read from. */
   #account(requests: number, messages: number, bytes: number): void {
     this.#requests += requests;
     this.#messages += messages;
     this.#bytes += bytes;
+    this.#regulate();
+  }
+
+  /** A peer that sends faster than the disk takes, or that reads no answers, is not read from. */
+  #regulate(): void {
     const { unconfirmedPerStreamMax, unconfirmedBytesPerStreamMax } = NATIVE_LIMITS;
     const share = Math.max(
       this.#messages / unconfirmedPerStreamMax,
       this.#bytes / unconfirmedBytesPerStreamMax,
     );
-    if (this.#isReading && (share >= 1 || !this.#writer.open)) {
+    if (this.#isReading) {
+      if (share < 1 && this.#writer.open) return;
       this.#isReading = false;
       this.#call.pause();
-      void this.#writer.ready().then(() => this.#resumeBelowHalf());
-    } else this.#resumeBelowHalf();
+    }
+    if (!this.#writer.open) this.#awaitRoom();
+    else if (share <= 0.5 && !this.#service.sessions.draining) {
+      this.#isReading = true;
+      this.#call.resume();
+    }
   }
 
-  #resumeBelowHalf(): void {
-    const { unconfirmedPerStreamMax, unconfirmedBytesPerStreamMax } = NATIVE_LIMITS;
-    if (this.#isReading || this.#service.sessions.draining || !this.#writer.open) return;
-    if (this.#messages * 2 > unconfirmedPerStreamMax || this.#bytes * 2 > unconfirmedBytesPerStreamMax)
-      return;
-    this.#isReading = true;
-    this.#call.resume();
+  #awaitRoom(): void {
+    if (this.#isAwaitingRoom) return;
+    this.#isAwaitingRoom = true;
+    void this.#writer.ready().then((isOpen) => {
+      this.#isAwaitingRoom = false;
+      if (isOpen) this.#regulate();
+    });
   }
 
   #endWhenDone(): void {
