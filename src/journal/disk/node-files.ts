@@ -13,7 +13,7 @@ export const nodeFiles: FileLayer = {
     await fs.promises.mkdir(path, { recursive: true });
   },
   list: (directory) => fs.promises.readdir(directory),
-  open: async (path, mode) => new NodeFile(path, await openFlags(path, flagsOf[mode])),
+  open,
   rename: (from, to) => fs.promises.rename(from, to),
   remove: (path) => fs.promises.unlink(path),
   syncDirectory,
@@ -27,37 +27,37 @@ const flagsOf = {
   create: fs.constants.O_RDWR | fs.constants.O_CREAT,
 };
 
+async function open(path: string, mode: keyof typeof flagsOf): Promise<StoreFile> {
+  const fd = await openFd(path, flagsOf[mode]);
+  if (mode !== 'create' || DSYNC === 0) return new NodeFile(fd, undefined);
+  try {
+    return new NodeFile(fd, await openFd(path, fs.constants.O_WRONLY | DSYNC));
+  } catch (error) {
+    await closeFd(fd);
+    throw error;
+  }
+}
+
 class NodeFile implements StoreFile {
-  readonly #path: string;
   readonly #fd: number;
   /** A second descriptor whose writes are durable when they return: one trip to the thread pool instead of two. */
-  #durableFd: number | undefined;
+  readonly #durableFd: number | undefined;
 
-  constructor(path: string, fd: number) {
-    this.#path = path;
+  constructor(fd: number, durableFd: number | undefined) {
     this.#fd = fd;
+    this.#durableFd = durableFd;
   }
 
   write(buffers: readonly Uint8Array[], offset: number, durable: boolean, done: Done): void {
     if (!durable) {
       writeAll(this.#fd, buffers, offset, done);
-    } else if (DSYNC === 0 || buffers.length > IOV_MAX) {
+    } else if (this.#durableFd === undefined || buffers.length > IOV_MAX) {
       writeAll(this.#fd, buffers, offset, (error) => {
         if (error === null) fs.fdatasync(this.#fd, done);
         else done(error);
       });
-    } else if (this.#durableFd !== undefined) {
-      writeAll(this.#durableFd, buffers, offset, done);
     } else {
-      fs.open(this.#path, fs.constants.O_WRONLY | DSYNC, (error, fd) => {
-        if (error !== null) {
-          done(error);
-          return;
-        }
-        if (this.#durableFd === undefined) this.#durableFd = fd;
-        else fs.close(fd);
-        writeAll(this.#durableFd, buffers, offset, done);
-      });
+      writeAll(this.#durableFd, buffers, offset, done);
     }
   }
 
@@ -92,10 +92,8 @@ class NodeFile implements StoreFile {
   }
 
   async close(): Promise<void> {
-    const durableFd = this.#durableFd;
-    this.#durableFd = undefined;
     await closeFd(this.#fd);
-    if (durableFd !== undefined) await closeFd(durableFd);
+    if (this.#durableFd !== undefined) await closeFd(this.#durableFd);
   }
 }
 
@@ -131,7 +129,7 @@ function remaining(buffers: readonly Uint8Array[], count: number): readonly Uint
   return [];
 }
 
-function openFlags(path: string, flags: number): Promise<number> {
+function openFd(path: string, flags: number): Promise<number> {
   return new Promise((resolve, reject) => {
     fs.open(path, flags, 0o640, (error, fd) => (error === null ? resolve(fd) : reject(error)));
   });

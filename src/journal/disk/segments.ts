@@ -23,7 +23,9 @@ export interface Segment {
   /** Undefined until the file is ready, and again when nobody writes to it any more. */
   file: StoreFile | undefined;
   reader: Promise<StoreFile> | undefined;
+  /** Reads that are under way, and who waits for them to end. */
   readers: number;
+  whenUnread: (() => void) | undefined;
   readonly discarded: Set<number>;
 }
 
@@ -158,6 +160,7 @@ export class SegmentStore {
       });
     } finally {
       segment.readers -= 1;
+      if (segment.readers === 0) segment.whenUnread?.();
     }
     throw new BrokerError(
       'internal',
@@ -184,8 +187,9 @@ export class SegmentStore {
     this.#open.delete(segment);
     this.onFreed(segment);
     this.#closeWriter(segment);
+    const closeReader = closingReader(segment);
     this.#later(async () => {
-      await closeReader(segment);
+      await closeReader();
       const path = this.path(segment);
       if (segment.extents === 1 && this.#spares.length < this.#options.sparesMax) await this.#toSpare(path);
       else await this.#options.files.remove(path);
@@ -208,7 +212,7 @@ export class SegmentStore {
     this.#dropPrepared();
     for (const segment of this.#segments) {
       this.#closeWriter(segment);
-      this.#later(() => closeReader(segment));
+      this.#later(closingReader(segment));
     }
     await this.#housekeeping;
   }
@@ -226,6 +230,7 @@ export class SegmentStore {
       file: undefined,
       reader: undefined,
       readers: 0,
+      whenUnread: undefined,
       discarded: new Set(),
     };
     this.#segments.add(segment);
@@ -264,7 +269,7 @@ export class SegmentStore {
       for (const oldest of this.#open) {
         if (oldest.readers > 0) continue;
         this.#open.delete(oldest);
-        this.#later(() => closeReader(oldest));
+        this.#later(closingReader(oldest));
         break;
       }
     }
@@ -278,8 +283,18 @@ export class SegmentStore {
   }
 }
 
-async function closeReader(segment: Segment): Promise<void> {
+/** Takes the reading file away from a segment at once; the result closes it when the last read under way has ended. */
+function closingReader(segment: Segment): () => Promise<void> {
   const reader = segment.reader;
   segment.reader = undefined;
-  if (reader !== undefined) await (await reader).close();
+  const unread =
+    segment.readers === 0
+      ? Promise.resolve()
+      : new Promise<void>((resolve) => {
+          segment.whenUnread = resolve;
+        });
+  return async () => {
+    await unread;
+    if (reader !== undefined) await (await reader).close();
+  };
 }
