@@ -1,7 +1,7 @@
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { TcpListener } from '../kit/tcp-listener.js';
 import type { AmqpConfig } from './config.js';
-import type { AmqpCounters } from './connection/connection.js';
+import type { AmqpCounters } from './connection/context.js';
 import { AmqpConnection } from './connection/connection.js';
 import { ORIGIN_PROTOCOL } from './mapping/message-origin.js';
 import { neutralView } from './mapping/neutral-view.js';
