@@ -1,0 +1,22 @@
+/** What a property test may spend, and the seed that repeats it: `POLYMQ_PROPERTY_RUNS`, `POLYMQ_PROPERTY_SEED`. */
+export const RUNS = Number(process.env['POLYMQ_PROPERTY_RUNS'] ?? 150);
+export const SEED = Number(process.env['POLYMQ_PROPERTY_SEED'] ?? Math.floor(Math.random() * 0x7fffffff));
+export const TIME_BUDGET_MS = 60_000;
+
+/** No step needs time of the machine's own: one that takes longer than this hangs. */
+const STEP_MS_MAX = 3_000;
+
+export const assertParameters = {
+  numRuns: RUNS,
+  seed: SEED,
+  interruptAfterTimeLimit: TIME_BUDGET_MS,
+  markInterruptAsFailure: false,
+};
+
+export async function inTime(done: Promise<void>, step: object | string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`hangs: ${JSON.stringify(step)}`)), STEP_MS_MAX);
+  });
+  await Promise.race([done, late]).finally(() => clearTimeout(timer));
+}

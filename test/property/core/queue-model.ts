@@ -1,0 +1,335 @@
+import type { DeadLetterReason, QueueSettings } from '../../../src/core/queue/types.js';
+import { DEFAULT_QUEUE_SETTINGS } from '../../../src/core/queue/types.js';
+
+/** One message as the rules say it should be. Times are Unix ms; 0 = none. */
+export interface ModelMessage {
+  readonly text: string;
+  channel: string;
+  state: 'arriving' | 'ready' | 'delayed' | 'inFlight';
+  /** Deliveries that count. */
+  count: number;
+  /** Deliveries that were made; names the lease. */
+  attempt: number;
+  priority: number;
+  enqueuedAt: number;
+  expiresAt: number;
+  delayedTo: number;
+  leaseEndsAt: number;
+  max: number;
+  maxQueue: string;
+  reRoutedFrom: string;
+  /** Learnt from the broker: the rules do not say which numbers, only that they rise. 0 = not seen yet. */
+  sequence: number;
+  /** It was out before: a sub-channel waits for it while it is delayed. */
+  wasOut: boolean;
+  readonly bodyBytes: number;
+}
+
+export interface ModelSend {
+  readonly text: string;
+  readonly channel: string;
+  readonly bodyBytes: number;
+  readonly delayMs: number;
+  readonly expirationMs: number;
+  readonly priority: number;
+  readonly maxReceiveCount: number;
+  readonly maxReceiveQueue: string;
+  readonly dedupId: string | undefined;
+}
+
+export type ModelOutcome = 'stored' | 'duplicate' | 'not-found' | 'limit';
+
+/** The base of a channel's family. */
+export function baseOf(channel: string): string {
+  const at = channel.indexOf('.g.');
+  return at < 0 ? channel : channel.slice(0, at);
+}
+
+export function isSub(channel: string): boolean {
+  return channel.includes('.g.');
+}
+
+/** When something happens to a message by itself. */
+function dueAt(m: ModelMessage): number {
+  if (m.state === 'delayed') return m.delayedTo;
+  if (m.state === 'inFlight') return m.leaseEndsAt > 0 ? m.leaseEndsAt : Infinity;
+  return m.state === 'ready' && m.expiresAt > 0 ? m.expiresAt : Infinity;
+}
+
+/** Queues by their rules alone: no journal, no lists, no counters. Everything happens at once and in one place. */
+export class QueueModel {
+  now: number;
+  /** Commits are held back: what needs the journal stays `arriving`. */
+  held = false;
+  readonly queues = new Map<string, QueueSettings>();
+  readonly messages = new Map<string, ModelMessage>();
+  /** In order of arrival. */
+  arriving: ModelMessage[] = [];
+  /** By family, then id: when it was first accepted. */
+  readonly dedup = new Map<string, Map<string, { at: number; text: string }>>();
+  /** Text of what is ready in a channel, in the order of hand-out: as last seen in the broker. Overflow drops from its front. */
+  order: (channel: string) => readonly string[] = () => [];
+
+  constructor(now: number) {
+    this.now = now;
+  }
+
+  create(name: string, settings: Partial<QueueSettings>): void {
+    this.queues.set(name, { ...DEFAULT_QUEUE_SETTINGS, ...settings });
+    this.dedup.set(name, new Map());
+  }
+
+  drop(name: string): void {
+    for (const m of [...this.messages.values()]) if (baseOf(m.channel) === name) this.remove(m);
+    this.queues.delete(name);
+    this.dedup.delete(name);
+  }
+
+  settings(channel: string): QueueSettings {
+    return this.queues.get(baseOf(channel))!;
+  }
+
+  exists(channel: string): boolean {
+    const base = this.queues.get(baseOf(channel));
+    return base !== undefined && (!isSub(channel) || base.subChannelMarks.includes('.g.'));
+  }
+
+  in(channel: string): ModelMessage[] {
+    return [...this.messages.values()].filter((m) => m.channel === channel);
+  }
+
+  inFamily(base: string): ModelMessage[] {
+    return [...this.messages.values()].filter((m) => baseOf(m.channel) === base);
+  }
+
+  remove(m: ModelMessage): void {
+    this.messages.delete(m.text);
+    this.arriving = this.arriving.filter((other) => other !== m);
+  }
+
+  send(batch: readonly ModelSend[], allOrNothing: boolean): ModelOutcome[] {
+    const taken = new Map<string, number>();
+    const outcomes = batch.map((one): ModelOutcome => {
+      if (!this.exists(one.channel)) return 'not-found';
+      if (this.#full(one, taken.get(baseOf(one.channel)) ?? 0)) {
+        this.#refuse(one);
+        return 'limit';
+      }
+      taken.set(baseOf(one.channel), (taken.get(baseOf(one.channel)) ?? 0) + 1);
+      return 'stored';
+    });
+    if (allOrNothing && outcomes.some((o) => o !== 'stored'))
+      return outcomes.map((o) => (o === 'stored' ? 'limit' : o));
+    batch.forEach((one, i) => {
+      if (outcomes[i] !== 'stored') return;
+      const known = this.#known(one);
+      if (known) outcomes[i] = 'duplicate';
+      else this.#accept(one);
+    });
+    return outcomes;
+  }
+
+  /** Refused at the door: a copy of it may go where dead letters go. */
+  #refuse(one: ModelSend): void {
+    const { overflow, deadLetter } = this.settings(one.channel);
+    if (overflow !== 'reject-dead-letter' || deadLetter?.reasons.includes('overflow') !== true) return;
+    const m = this.#accept(one);
+    this.bury(m, 'overflow');
+    m.reRoutedFrom = '';
+    m.expiresAt = 0;
+  }
+
+  #full(one: ModelSend, taken: number): boolean {
+    const { overflow, maxLength } = this.settings(one.channel);
+    if (overflow === 'drop-head' || maxLength === 0) return false;
+    const waiting = this.in(baseOf(one.channel)).filter((m) => m.state === 'ready' || m.state === 'arriving');
+    return waiting.length + taken >= maxLength;
+  }
+
+  #known(one: ModelSend): boolean {
+    const { dedupWindowMs } = this.settings(one.channel);
+    if (one.dedupId === undefined || dedupWindowMs === 0) return false;
+    const known = this.dedup.get(baseOf(one.channel))?.get(one.dedupId);
+    return known !== undefined && known.at + dedupWindowMs > this.now;
+  }
+
+  #accept(one: ModelSend): ModelMessage {
+    const settings = this.settings(one.channel);
+    const { messageTtlMs: ttl, maxPriority, dedupWindowMs } = settings;
+    const own = one.expirationMs;
+    const life = own > 0 && ttl > 0 ? Math.min(own, ttl) : Math.max(own, ttl);
+    const m: ModelMessage = {
+      text: one.text,
+      channel: one.channel,
+      state: 'arriving',
+      count: 0,
+      attempt: 0,
+      priority: Math.min(one.priority, maxPriority),
+      enqueuedAt: this.now,
+      expiresAt: life > 0 ? this.now + one.delayMs + life : 0,
+      delayedTo: one.delayMs > 0 ? this.now + one.delayMs : 0,
+      leaseEndsAt: 0,
+      max: one.maxReceiveCount,
+      maxQueue: one.maxReceiveQueue,
+      reRoutedFrom: '',
+      sequence: 0,
+      wasOut: false,
+      bodyBytes: Math.max(one.bodyBytes, one.text.length + 1),
+    };
+    this.messages.set(m.text, m);
+    this.arriving.push(m);
+    if (one.dedupId !== undefined && dedupWindowMs > 0) {
+      this.dedup.get(baseOf(one.channel))!.set(one.dedupId, { at: this.now, text: one.text });
+    }
+    return m;
+  }
+
+  /** What was on its way is there now; unless it is held, called after each step. `memoryOnly`: what needs no disk. */
+  land(memoryOnly = false): void {
+    // What overflows goes on to another queue.
+    do this.#landOnce(memoryOnly);
+    while (!memoryOnly && this.arriving.length > 0);
+  }
+
+  #landOnce(memoryOnly: boolean): void {
+    const landed = this.arriving.filter((m) => !memoryOnly || !this.settings(m.channel).durable);
+    this.arriving = this.arriving.filter((m) => !landed.includes(m));
+    const touched = new Set<string>();
+    const before = new Map<string, string[]>();
+    for (const m of landed) {
+      if (!before.has(m.channel)) before.set(m.channel, this.#readyOrder(m.channel));
+      m.state = m.delayedTo > this.now ? 'delayed' : 'ready';
+      if (m.state === 'ready') before.get(m.channel)!.push(m.text);
+      touched.add(m.channel);
+    }
+    for (const channel of touched) this.#trim(channel, before.get(channel)!);
+  }
+
+  #readyOrder(channel: string): string[] {
+    const ready = new Set(
+      this.in(channel)
+        .filter((m) => m.state === 'ready')
+        .map((m) => m.text),
+    );
+    const seen = this.order(channel).filter((text) => ready.has(text));
+    // What came back in this very step has no known place: such steps bring no arrivals.
+    return [...seen, ...[...ready].filter((text) => !seen.includes(text))];
+  }
+
+  #trim(channel: string, order: string[]): void {
+    const { overflow, maxLength } = this.settings(channel);
+    if (overflow !== 'drop-head' || maxLength === 0) return;
+    while (order.length > maxLength) this.bury(this.messages.get(order.shift()!)!, 'overflow');
+  }
+
+  /** The lost arrivals of a failed commit; moved messages stay in their new place. */
+  lose(texts: ReadonlySet<string>): void {
+    for (const text of texts) {
+      const m = this.messages.get(text);
+      if (m?.state === 'arriving') this.remove(m);
+      for (const ids of this.dedup.values())
+        for (const [id, known] of ids) if (known.text === text) ids.delete(id);
+    }
+  }
+
+  overLimit(m: ModelMessage): boolean {
+    const limit = m.max > 0 ? m.max : (this.settings(m.channel).deadLetter?.maxReceiveCount ?? 0);
+    return limit > 0 && m.count >= limit;
+  }
+
+  bury(m: ModelMessage, reason: DeadLetterReason): void {
+    const { deadLetter } = this.settings(m.channel);
+    if (reason === 'max-receives' && m.max > 0) {
+      if (m.maxQueue === '') this.remove(m);
+      else this.move(m, m.maxQueue, reason);
+      return;
+    }
+    const target = deadLetter?.reasons.includes(reason) === true ? deadLetter.target : undefined;
+    if (target === undefined) this.remove(m);
+    else if ('channel' in target) this.move(m, target.channel, reason);
+    else if (target.route === 'test:nowhere') this.remove(m);
+    else this.move(m, target.route.slice('test:'.length), 'expired');
+  }
+
+  move(m: ModelMessage, to: string, reason: DeadLetterReason | 'moved'): void {
+    if (!this.queues.has(baseOf(to))) this.create(to, {});
+    const target = this.settings(to);
+    const from = m.channel;
+    const suffix =
+      isSub(from) && target.subChannelMarks.includes('.g.') ? from.slice(baseOf(from).length) : '';
+    m.channel = to + suffix;
+    m.reRoutedFrom = from;
+    m.count = 0;
+    m.attempt = 0;
+    m.max = 0;
+    m.maxQueue = '';
+    m.delayedTo = 0;
+    m.enqueuedAt = this.now;
+    if (reason === 'expired' || m.expiresAt === 0) {
+      m.expiresAt = target.messageTtlMs > 0 ? this.now + target.messageTtlMs : 0;
+    }
+    m.priority = Math.min(m.priority, target.maxPriority);
+    m.leaseEndsAt = 0;
+    m.wasOut = false;
+    m.sequence = 0;
+    const pending = target.durable;
+    m.state = pending ? 'arriving' : 'ready';
+    if (pending) this.arriving.push(m);
+  }
+
+  /** Time goes by: everything due happens when it is due. */
+  tick(ms: number): void {
+    const end = this.now + ms;
+    for (;;) {
+      const next = Math.min(...[...this.messages.values()].map(dueAt));
+      if (next > end) break;
+      this.now = Math.max(this.now, next);
+      this.#sweep();
+    }
+    this.now = end;
+  }
+
+  #sweep(): void {
+    for (const m of [...this.messages.values()]) {
+      if (m.state === 'delayed' && m.delayedTo <= this.now) m.state = 'ready';
+      else if (m.state === 'inFlight' && m.leaseEndsAt > 0 && m.leaseEndsAt <= this.now) {
+        this.giveBack(m, { to: this.settings(m.channel).expiredLeaseTo, delayMs: 0, uncounted: false });
+      }
+      if (m.state === 'ready' && m.expiresAt > 0 && m.expiresAt <= this.now) this.bury(m, 'expired');
+    }
+  }
+
+  giveBack(m: ModelMessage, how: { to: 'origin' | 'tail'; delayMs: number; uncounted: boolean }): void {
+    if (m.expiresAt > 0 && m.expiresAt <= this.now) this.bury(m, 'expired');
+    else if (!how.uncounted && this.overLimit(m)) this.bury(m, 'max-receives');
+    else {
+      if (how.uncounted) m.count = Math.max(0, m.count - 1);
+      m.leaseEndsAt = 0;
+      if (how.delayMs > 0) {
+        m.delayedTo = this.now + how.delayMs;
+        m.state = 'delayed';
+        return;
+      }
+      m.state = 'ready';
+      if (how.to === 'tail' && !isSub(m.channel)) {
+        m.enqueuedAt = this.now;
+        m.sequence = 0;
+      }
+    }
+  }
+
+  /** After a restart: what lived in memory is gone, leases without an end had a holder that is gone. */
+  restart(): void {
+    for (const [name, settings] of [...this.queues]) if (!settings.durable) this.drop(name);
+    for (const m of [...this.messages.values()]) {
+      if (m.state === 'inFlight' && m.leaseEndsAt === 0)
+        this.giveBack(m, { to: 'origin', delayMs: 0, uncounted: false });
+    }
+  }
+
+  /** Whether a channel may hand out anything now: an ordered one only when nothing of it is out. */
+  locked(channel: string): boolean {
+    if (!isSub(channel)) return false;
+    return this.in(channel).some((m) => m.state === 'inFlight' || (m.state === 'delayed' && m.wasOut));
+  }
+}
