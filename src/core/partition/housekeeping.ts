@@ -10,6 +10,9 @@ import { RecordType } from './records.js';
 /** Bytes of survivors the cleaner puts into one entry. */
 const CLEAN_ENTRY_BYTES = 1024 * 1024;
 
+/** Room for acknowledgements repeated behind a checkpoint; it grows when there are more. */
+const CHECKPOINT_ACKS_BYTES = 4096;
+
 /** A body to be copied, and who refers to it. */
 interface Survivor {
   readonly position: number;
@@ -80,6 +83,7 @@ export class Housekeeping {
     for (const operation of pipeline.waiting())
       if (operation.slots !== undefined) arriving.push(...operation.slots);
     const parts = writeCheckpoint(this.#state, arriving);
+    this.#repeatAcks();
     // What the state rests on must be on disk before the state is.
     await journal.flush();
     await journal.writeCheckpoint(position, parts);
@@ -88,6 +92,17 @@ export class Housekeeping {
     this.checkpoints++;
     this.#discard();
     return true;
+  }
+
+  /** Entries before the checkpoint are not read again: what is still to leave with one of them is said once more behind it. */
+  #repeatAcks(): void {
+    const { pipeline } = this.#state.core;
+    const waiting = pipeline.waiting().filter((operation) => operation.acks?.durable === true);
+    if (waiting.length === 0) return;
+    pipeline.main.begin(CHECKPOINT_ACKS_BYTES);
+    for (const { acks } of waiting) acks?.write(pipeline.main);
+    // Lost only together with the entries it repeats.
+    pipeline.append(pipeline.main, false, undefined);
   }
 
   #discard(): void {

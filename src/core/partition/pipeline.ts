@@ -9,6 +9,8 @@ export interface PendingOperation {
   position: Position;
   /** Slots that arrive in their queues with it: a checkpoint taken meanwhile counts them as arrived. */
   readonly slots?: readonly number[];
+  /** What leaves with it: a checkpoint taken meanwhile still has it, and is followed by an entry that says so again. */
+  readonly acks?: { readonly durable: boolean; write(writer: EntryWriter): void } | undefined;
   commit(): void;
   lose(error: BrokerError): void;
 }

@@ -6,6 +6,7 @@ import type { OutgoingMessage } from '../message.js';
 import { encodeMessage, mintedId } from '../message-codec.js';
 import type { PendingOperation } from '../partition/pipeline.js';
 import { RecordType, writeArrival } from '../partition/records.js';
+import { AcksAlong } from './acks-along.js';
 import type { Admission } from './admission.js';
 import { blankArrival, fillArrival, forget, recall, remember, setExtras } from './arrival.js';
 import type { Channels } from './channels.js';
@@ -51,11 +52,13 @@ class SendOperation implements PendingOperation {
   readonly outcomes: SendOutcome[];
   resolve: ((outcomes: readonly SendOutcome[]) => void) | undefined;
   reject: ((error: BrokerError) => void) | undefined;
+  readonly acks: AcksAlong | undefined;
   readonly #arrivals: Arrivals;
 
-  constructor(arrivals: Arrivals, outcomes: SendOutcome[]) {
+  constructor(arrivals: Arrivals, outcomes: SendOutcome[], acks: AcksAlong | undefined) {
     this.#arrivals = arrivals;
     this.outcomes = outcomes;
+    this.acks = acks;
   }
 
   get slots(): readonly number[] {
@@ -66,6 +69,7 @@ class SendOperation implements PendingOperation {
 
   commit(): void {
     const { outcomes } = this;
+    this.acks?.commit();
     for (let i = 0; i < outcomes.length; i++) {
       const outcome = outcomes[i];
       if (!(outcome instanceof Acceptance)) continue;
@@ -85,7 +89,7 @@ class SendOperation implements PendingOperation {
 
 /** What writing a batch came to. */
 interface Written {
-  /** Messages in the journal's entry. */
+  /** Records in the journal's entry. */
   durable: number;
   /** One of them must be on disk before it is acknowledged. */
   forced: boolean;
@@ -115,8 +119,12 @@ export class Arrivals {
     const bytes = this.#admission.check(messages);
     const outcomes: SendOutcome[] = [];
     const duplicates = this.#decide(messages, options, outcomes, now);
+    const acks = this.#acksAlong(options, outcomes);
+    // Its records must find the deliveries they are about.
+    if (acks !== undefined) this.#core.pipeline.flushSide();
     const written = this.#write(messages, outcomes, now, bytes);
-    const operation = new SendOperation(this, outcomes);
+    if (acks?.durable === true) this.#writeAcks(acks, written);
+    const operation = new SendOperation(this, outcomes, acks);
     if (written.durable > 0) {
       const { pipeline, queues } = this.#core;
       const position = pipeline.append(pipeline.main, written.forced, operation);
@@ -130,6 +138,20 @@ export class Arrivals {
       if (duplicates) this.#core.pipeline.afterPending(operation);
       else operation.commit();
     });
+  }
+
+  /** The acknowledgements that go with a batch, unless all of it was refused. */
+  #acksAlong(options: SendOptions, outcomes: readonly SendOutcome[]): AcksAlong | undefined {
+    if (options.acks === undefined || options.acks.length === 0) return undefined;
+    if (options.allOrNothing === true && outcomes[0]?.ok === false) return undefined;
+    return new AcksAlong(this.#core, options.acks);
+  }
+
+  #writeAcks(acks: AcksAlong, written: Written): void {
+    const { main } = this.#core.pipeline;
+    if (written.durable++ === 0) main.begin(ARRIVAL_BYTES);
+    written.forced = true;
+    acks.write(main);
   }
 
   /** Who is taken, who is refused, who was here before; true when there are duplicates. */

@@ -112,6 +112,11 @@ export interface SendOptions {
   readonly createMissing?: boolean;
   /** One refusal refuses all; nothing is stored then and the outcomes of the others are refusals too. */
   readonly allOrNothing?: boolean;
+  /**
+   * Deliveries acknowledged in the same entry: together with the messages or not at all. They stay when the batch is refused
+   * or lost; tokens that own nothing are passed over. Whoever holds them settles them no other way meanwhile.
+   */
+  readonly acks?: readonly LeaseToken[];
 }
 
 /** `auto`: removed as handed out. Otherwise a lease of `leaseMs` (0 = until settled, or until a restart returns it). */
