@@ -78,8 +78,6 @@ export type Subscribe = DecodedOf<typeof Subscribe>;
 
 // Commands and queries ------------------------------------------------------------------------------------------
 
-export const RequestType = { unknown: 0, command: 1, query: 2 } as const;
-
 export const Request = message({
   requestId: string(1),
   requestType: int32(2),
