@@ -27,6 +27,14 @@ export interface NativeSent {
   readonly errors: readonly string[];
 }
 
+export interface EventSubscription {
+  /** The broker keeps a position for each client and channel: a new name begins at `sequence`. */
+  readonly clientId: string;
+  readonly channel: string;
+  readonly sequence: number;
+  readonly onEvent: (event: Uint8Array) => void;
+}
+
 /** The native gRPC API over a raw connection. */
 export class NativeConnection {
   readonly grpc: GrpcConnection;
@@ -62,9 +70,9 @@ export class NativeConnection {
     if (!sent) throw new Error(error === '' ? 'an event was not sent' : error);
   }
 
-  /** Subscribes to stored events from a sequence on; `onEvent` gets encoded ones, valid during the call only. */
-  subscribeFromSequence(channel: string, sequence: number, onEvent: (event: Uint8Array) => void): GrpcCall {
-    const request = new ProtoWriter().varint(1, EVENTS_STORE).text(2, 'bench').text(3, channel);
+  /** Subscribes to stored events; `onEvent` gets encoded ones, valid during the call only. */
+  subscribeFromSequence({ clientId, channel, sequence, onEvent }: EventSubscription): GrpcCall {
+    const request = new ProtoWriter().varint(1, EVENTS_STORE).text(2, clientId).text(3, channel);
     const call = this.grpc.open(`${SERVICE}/SubscribeToEvents`, {
       onMessage: onEvent,
       onEnd: () => undefined,

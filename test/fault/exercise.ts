@@ -33,7 +33,7 @@ export interface Exercise {
 }
 
 /** Longest wait for a message that a lease of the life before may keep back. */
-export const LEASE_WAIT_MS = 100_000;
+export const LEASE_WAIT_MS = 60_000;
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

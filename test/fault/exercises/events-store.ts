@@ -52,7 +52,7 @@ export class EventsStoreExercise implements Exercise {
     const seen = new Set<number>();
     let failure: unknown;
     let events = 0;
-    const subscription = connection.subscribeFromSequence(CHANNEL, this.#position, (message) => {
+    const onEvent = (message: Uint8Array): void => {
       events++;
       const { sequence, body } = readEvent(message);
       const number = readSequence(body, 0);
@@ -66,6 +66,12 @@ export class EventsStoreExercise implements Exercise {
       this.#position = sequence + 1;
       seen.add(number);
       open.delete(number);
+    };
+    const subscription = connection.subscribeFromSequence({
+      clientId: `verify-${life.kills}`,
+      channel: CHANNEL,
+      sequence: this.#position,
+      onEvent,
     });
     const end = this.#timeline.now() + READ_WAIT_MS;
     while (failure === undefined && open.size > 0 && this.#timeline.now() < end) await sleep(5);
