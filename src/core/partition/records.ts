@@ -143,7 +143,8 @@ export interface RecordVisitor {
   giveBack(back: GiveBack): void;
   extend(queue: number, leaseEndsAt: number, sequences: readonly number[]): void;
   transfer(fromQueue: number, sequence: number, arrival: Arrival): void;
-  purge(queue: number, scope: number, belowSequence: number): void;
+  /** `at`: Unix ms; delays that were over by then were so for the purge, too. */
+  purge(queue: number, scope: number, belowSequence: number, at: number): void;
   logAppend(event: LoggedEvent): void;
   cursor(log: number, name: string, sequence: number): void;
   logTrim(log: number, firstSequence: number): void;
@@ -266,7 +267,7 @@ function visitRecord(position: number, r: ByteReader, v: RecordVisitor): void {
       v.transfer(r.u32(), r.u64(), readArrival(r));
       return;
     case RecordType.purge:
-      v.purge(r.u32(), r.u8(), r.u64());
+      v.purge(r.u32(), r.u8(), r.u64(), r.u64());
       return;
     default:
       visitRareRecord(type, position, r, v);

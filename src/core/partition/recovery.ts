@@ -215,10 +215,12 @@ export class Recovery implements RecordVisitor {
     });
   }
 
-  purge(baseId: number, scope: number, belowSequence: number): void {
+  purge(baseId: number, scope: number, belowSequence: number, at: number): void {
     const family = this.#parts.core.queues.byId.get(baseId)?.family;
     if (family === undefined) return;
     this.#found.delete(family);
+    // The end of a delay leaves no record of its own.
+    endDelays(this.#parts.core, family, at);
     applyPurge(this.#parts.core, family, { scope, below: belowSequence, only: undefined });
   }
 
@@ -277,6 +279,17 @@ export class Recovery implements RecordVisitor {
     let place = this.#moved.get(position);
     for (let next = place; next !== undefined; next = this.#moved.get(next)) place = next;
     return place;
+  }
+}
+
+function endDelays(core: CoreContext, family: Family, at: number): void {
+  const { queues } = core;
+  const { table } = queues;
+  for (let slot = family.delayed.head; slot >= 0;) {
+    const next = table.next(slot);
+    const queue = queues.byId.get(table.queue(slot));
+    if (queue !== undefined && (queues.deadlines.of(slot) ?? Infinity) <= at) queues.endDelay(queue, slot);
+    slot = next;
   }
 }
 

@@ -51,12 +51,13 @@ export class Effects {
     writeSequences(w, sequences);
   }
 
-  purge(family: Family, scope: number, belowSequence: number): void {
+  purge(family: Family, scope: number, belowSequence: number, at: number): void {
     if (!family.settings.durable) return;
     const w = this.#pipeline.side(RECORD_BYTES);
     w.u8(RecordType.purge);
     w.u32(family.base.id);
     w.u8(scope);
     w.u64(belowSequence);
+    w.u64(at);
   }
 }

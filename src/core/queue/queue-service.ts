@@ -199,11 +199,14 @@ export class QueueService {
       (scope.inFlight ? PurgeBits.inFlight : 0);
     const member = only === undefined ? undefined : this.#core.queues.byName.get(only);
     if (only !== undefined && member === undefined) return { ready: 0, delayed: 0, inFlight: 0 };
+    // What is due has happened: a delay that is over makes a message ready, whenever the clock's turn comes.
+    const now = this.#core.clock.now();
+    this.#settlements.sweep(now);
     // Messages still on their way to the disk are not there yet and stay.
     const below = this.#firstArriving(family);
     const gone: Mutable<PurgeResult> = { ready: 0, delayed: 0, inFlight: 0 };
     if (member === undefined) {
-      this.#effects.purge(family, bits, below);
+      this.#effects.purge(family, bits, below, now);
       add(gone, applyPurge(this.#core, family, { scope: bits, below, only: undefined }));
     }
     // One by one: a single sub-channel, and what was put behind a message that is still on its way.
