@@ -7,7 +7,7 @@ import { FlowWriter } from '../../kit/grpc-call.js';
 import { TEXTS } from '../error-texts.js';
 import { nativeStatus, nativeText } from '../errors.js';
 import { NATIVE_LIMITS } from '../limits.js';
-import { deliveredQueueMessage } from '../queue-message-mapping.js';
+import { deliveredQueueMessage, outgoingQueueMessage } from '../queue-message-mapping.js';
 import { streamRequestFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import {
@@ -17,7 +17,6 @@ import {
 } from '../wire/messages.js';
 import { onOver } from './calls.js';
 import { channelNamer } from './channel-namer.js';
-import { sendQueueMessages } from './send-queue-messages.js';
 
 type Call = ServerDuplexStream<StreamQueueMessagesRequest, StreamQueueMessagesResponse>;
 
@@ -201,19 +200,18 @@ class StreamSession {
     }
   }
 
-  /** The new message first: should the old one then not go away, it comes again, which is better than losing it. */
+  /** The new message comes and the old one goes in one entry. */
   async #sendModified(request: StreamQueueMessagesRequest): Promise<void> {
     const held = this.#takeHeld();
     const message = request.modifiedMessage;
     if (held === undefined || message === undefined) return;
     try {
-      const [result] = await sendQueueMessages(this.#service, [message]);
-      if (result?.isError === true) throw new BrokerError('internal', TEXTS.sendFailed);
-      await this.#service.broker.settle({
-        tokens: [held.delivery],
-        settlement: { kind: 'ack' },
-        durable: true,
+      const [outcome] = await this.#service.broker.send([outgoingQueueMessage(message)], {
+        createMissing: true,
+        acks: [held.delivery],
       });
+      if (outcome?.ok === false) throw outcome.error;
+      this.#service.counters.messages_sent++;
       this.#settled(request);
     } catch {
       this.#putBack(held);
