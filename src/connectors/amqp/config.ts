@@ -81,6 +81,9 @@ export const AMQP_LIMITS = {
   /** Publishes of one read are handed over in batches of at most this many messages and body bytes. */
   batchMessages: 5_000,
   batchBytes: 8 * 1024 * 1024,
+  /** Messages of one transaction, and body bytes in all transactions of one connection. */
+  transactionMessages: 10_000,
+  transactionBytes: 128 * 1024 * 1024,
   /** How often a publish that was refused for lack of space is tried again. */
   blockedRetryMs: 100,
   /** Time between two looks at what a connection with heartbeats has sent and received, at least. */

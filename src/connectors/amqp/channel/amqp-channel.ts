@@ -1,5 +1,5 @@
 import type { BrokerError } from '../../../core/errors.js';
-import type { Delivery, LeaseToken } from '../../../core/queue/types.js';
+import type { Delivery } from '../../../core/queue/types.js';
 import { AMQP_LIMITS } from '../config.js';
 import { foreignParts } from '../mapping/foreign-message.js';
 import type { MessageParts } from '../mapping/message-origin.js';
@@ -10,12 +10,9 @@ import { Confirms } from './confirms.js';
 import type { ConsumerOptions } from './consumer.js';
 import { Consumer } from './consumer.js';
 import type { ChannelHost, SettleHow } from './host.js';
-
-/** A delivery that waits for its acknowledgement: the lease token, and whose prefetch it counts against. */
-interface Unacked extends LeaseToken {
-  /** Undefined for messages taken with basic.get. */
-  readonly consumer: Consumer | undefined;
-}
+import type { HeldSettlement, Transaction } from './transaction.js';
+import type { Unacked } from './unacked.js';
+import { UnackedDeliveries } from './unacked.js';
 
 /** What an AMQP channel holds between two commands. The operations in `operations/` work on it. */
 export class AmqpChannel {
@@ -24,6 +21,8 @@ export class AmqpChannel {
   readonly consumers = new Map<string, Consumer>();
   /** Set by confirm.select. */
   confirms: Confirms | undefined;
+  /** Set by tx.select. */
+  transaction: Transaction | undefined;
   /** What an empty queue name stands for: the last queue declared on this channel. */
   lastQueue = '';
   /** Prefetch of consumers started from now on; 0 = unlimited. */
@@ -38,8 +37,7 @@ export class AmqpChannel {
   /** Deliveries that count against the shared prefetch. */
   #sharedUnacked = 0;
   #lastDeliveryTag = 0;
-  /** By delivery tag, in its order. */
-  readonly #unacked = new Map<number, Unacked>();
+  readonly #unacked = new UnackedDeliveries();
   #publishWaiters: (() => void)[] = [];
 
   constructor(number: number, host: ChannelHost) {
@@ -167,7 +165,7 @@ export class AmqpChannel {
     const { noAck, queue } = consumer.options;
     if (!noAck) {
       const { channel, sequence, attempt } = delivery;
-      this.#unacked.set(tag, { channel, sequence, attempt, consumer });
+      this.#unacked.add(tag, { channel, sequence, attempt, consumer });
       consumer.unacked++;
       this.#sharedUnacked++;
     }
@@ -207,7 +205,7 @@ export class AmqpChannel {
   addTaken(delivery: Delivery, noAck: boolean): number {
     const tag = ++this.#lastDeliveryTag;
     const { channel, sequence, attempt } = delivery;
-    if (!noAck) this.#unacked.set(tag, { channel, sequence, attempt, consumer: undefined });
+    if (!noAck) this.#unacked.add(tag, { channel, sequence, attempt, consumer: undefined });
     return tag;
   }
 
@@ -220,19 +218,21 @@ export class AmqpChannel {
       this.#settleOne(tag, how);
       return;
     }
-    if (tag !== 0 && !this.#unacked.has(tag)) throw unknownTag(tag);
-    for (const outstanding of this.#unacked.keys()) {
-      if (tag !== 0 && outstanding > tag) break;
-      this.#settleOne(outstanding, how);
-    }
+    for (const outstanding of this.#unacked.upTo(tag)) this.#settleOne(outstanding, how);
   }
 
   #settleOne(tag: number, how: SettleHow): void {
-    const unacked = this.#unacked.get(tag);
-    if (unacked === undefined) throw unknownTag(tag);
-    this.#unacked.delete(tag);
+    const unacked = this.#unacked.take(tag);
+    if (this.transaction !== undefined) {
+      this.transaction.settle({ tag, unacked, how });
+      return;
+    }
     this.host.settle(unacked, how);
-    const { consumer } = unacked;
+    this.#settled(unacked);
+  }
+
+  /** It no longer counts against a prefetch. */
+  #settled({ consumer }: Unacked): void {
     if (consumer === undefined) return;
     this.#sharedUnacked--;
     consumer.unacked--;
@@ -241,7 +241,25 @@ export class AmqpChannel {
 
   /** Gives everything unacknowledged back to its place in the queues. */
   requeueAll(): void {
-    this.settle(0, true, 'requeue');
+    for (const tag of this.#unacked.upTo(0)) {
+      const unacked = this.#unacked.take(tag);
+      this.host.settle(unacked, 'requeue');
+      this.#settled(unacked);
+    }
+  }
+
+  /** What was to be settled with a transaction waits again: it was rolled back, or failed. */
+  restore(settlements: readonly HeldSettlement[]): void {
+    this.#unacked.restore(settlements.map(({ tag, unacked }) => [tag, unacked]));
+    if (this.closed) this.requeueAll();
+  }
+
+  /** A transaction was stored, with its acknowledgements; the other settlements follow now. */
+  committed(settlements: readonly HeldSettlement[]): void {
+    for (const { unacked, how } of settlements) {
+      if (how !== 'ack') this.host.settle(unacked, how);
+      this.#settled(unacked);
+    }
   }
 
   /** Credit of `consumer` is due: its own, or everybody's when a prefetch is shared. */
@@ -257,11 +275,7 @@ export class AmqpChannel {
     this.confirms = undefined;
     const queues = [...this.consumers.values()].map((consumer) => consumer.options.queue);
     for (const tag of [...this.consumers.keys()]) this.removeConsumer(tag);
-    this.requeueAll();
+    this.restore(this.transaction?.take().settlements ?? []);
     return queues;
   }
-}
-
-function unknownTag(tag: number): ReplyError {
-  return new ReplyError(406, `unknown delivery tag ${tag}`);
 }

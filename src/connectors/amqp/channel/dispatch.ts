@@ -21,6 +21,9 @@ import { queueBind, queueUnbind } from './operations/queue-bind.js';
 import { queueDeclare } from './operations/queue-declare.js';
 import { queueDelete } from './operations/queue-delete.js';
 import { queuePurge } from './operations/queue-purge.js';
+import { txCommit } from './operations/tx-commit.js';
+import { txRollback } from './operations/tx-rollback.js';
+import { txSelect } from './operations/tx-select.js';
 
 /** How a method on an open channel is carried out. A promise: later commands of the channel wait for it. */
 export interface Operation<N extends MethodName> {
@@ -56,6 +59,9 @@ export const OPERATIONS: Operations = {
   'basic.recover': { run: basicRecover, inOrder: false },
   'basic.recover-async': { run: basicRecoverAsync, inOrder: false },
   'confirm.select': { run: confirmSelect, inOrder: false },
+  'tx.select': { run: txSelect, inOrder: false },
+  'tx.commit': { run: txCommit, inOrder },
+  'tx.rollback': { run: txRollback, inOrder: false },
 };
 
 /** The operation of a method, with its arguments still to be given; undefined when a client may not send it. */

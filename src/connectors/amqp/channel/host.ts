@@ -1,4 +1,5 @@
 import type { Broker } from '../../../core/broker-api.js';
+import type { OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken, Settlement } from '../../../core/queue/types.js';
 import type { IdSource } from '../../../base/ids.js';
 import type { AmqpConfig } from '../config.js';
@@ -7,6 +8,7 @@ import type { Queue } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
 import type { FrameWriter } from '../wire/frame-writer.js';
 import type { Consumer } from './consumer.js';
+import type { HeldBytes } from './transaction.js';
 
 /** What a client said it can do. */
 export interface ClientCapabilities {
@@ -35,6 +37,10 @@ export interface ChannelHost {
   settle(token: LeaseToken, how: SettleHow): void;
   /** Hands `settle`d deliveries to the broker now. */
   flushSettlements(): void;
+  /** Bodies in transactions of this connection. */
+  readonly heldBytes: HeldBytes;
+  /** Stores messages and acknowledges deliveries, both or neither; false when neither. */
+  commit(messages: readonly OutgoingMessage[], acks: readonly LeaseToken[]): Promise<boolean>;
   /** Has the consumer's channel give credit back at the end of this turn, or when the socket has room. */
   creditDue(consumer: Consumer): void;
 }

@@ -183,7 +183,6 @@ export class Channels {
   #runMethod(open: OpenChannel, method: Method): Promise<void> | undefined {
     const { channel } = open;
     if (method.name === 'channel.close') return this.#onClose(open);
-    if (method.name.startsWith('tx.')) throw new ReplyError(540, 'transactions are not offered');
     const operation = operationOf(method);
     if (operation === undefined) throw new ReplyError(503, 'unimplemented method');
     if (!operation.inOrder) return operation.run(channel, method.args as never) ?? undefined;

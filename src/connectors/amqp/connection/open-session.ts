@@ -1,9 +1,11 @@
 import type { Clock } from '../../../base/clock.js';
 import type { IdSource } from '../../../base/ids.js';
 import type { Broker } from '../../../core/broker-api.js';
+import type { OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken } from '../../../core/queue/types.js';
 import type { Consumer } from '../channel/consumer.js';
 import type { ClientCapabilities, SettleHow } from '../channel/host.js';
+import { HeldBytes } from '../channel/transaction.js';
 import type { AmqpConfig } from '../config.js';
 import { AMQP_LIMITS } from '../config.js';
 import type { Topology } from '../topology/topology.js';
@@ -50,6 +52,7 @@ export class OpenSession implements ChannelsHost, PublisherHost {
   readonly frameMax: number;
   readonly writer: FrameWriter;
   readonly exclusiveQueues = new Set<Queue>();
+  readonly heldBytes = new HeldBytes();
   readonly publisher: Publisher;
   readonly channels: Channels;
   readonly #line: SessionLine;
@@ -83,6 +86,12 @@ export class OpenSession implements ChannelsHost, PublisherHost {
 
   flushSettlements(): void {
     this.#settlements.flush();
+  }
+
+  async commit(messages: readonly OutgoingMessage[], acks: readonly LeaseToken[]): Promise<boolean> {
+    if (!(await this.publisher.commit(messages, acks))) return false;
+    this.#settlements.settled += acks.length;
+    return true;
   }
 
   creditDue(consumer: Consumer): void {

@@ -2,8 +2,9 @@ import type { Clock, Timer } from '../../../base/clock.js';
 import type { Broker } from '../../../core/broker-api.js';
 import { BrokerError } from '../../../core/errors.js';
 import type { Origin, OutgoingMessage } from '../../../core/message.js';
-import type { SendOutcome } from '../../../core/queue/types.js';
+import type { LeaseToken, SendOutcome } from '../../../core/queue/types.js';
 import type { AmqpChannel } from '../channel/amqp-channel.js';
+import type { Transaction } from '../channel/transaction.js';
 import { AMQP_LIMITS } from '../config.js';
 import { encodeOrigin } from '../mapping/message-origin.js';
 import type { PublishProperties } from '../mapping/publish-properties.js';
@@ -42,6 +43,13 @@ class Batch {
   readonly counts: number[] = [];
   bytes = 0;
   ended = false;
+  commit: Commit | undefined;
+}
+
+/** A batch that is one transaction: all of it or nothing, with acknowledgements. */
+interface Commit {
+  readonly acks: readonly LeaseToken[];
+  readonly done: (stored: boolean) => void;
 }
 
 /** What is remembered of the last publish, because the next one is most often alike. */
@@ -90,22 +98,16 @@ export class Publisher {
     const read = this.#read(properties);
     const queues = this.#route(publish, read);
     this.published++;
+    if (channel.transaction !== undefined) {
+      this.#holdBack(channel.transaction, queues, { publish, read, body });
+      return;
+    }
     const number = channel.confirms?.take() ?? 0;
     if (queues.length === 0 && publish.args.mandatory) this.#return(channel, publish, read, body);
     const batch = this.#batch;
     if (queues.length > 0) {
       const origin = this.#origin(publish, read);
-      for (const queue of queues) {
-        batch.messages.push({
-          channel: queue.channel,
-          body,
-          clientId: this.#host.user,
-          policy: read.policy,
-          origin,
-          priority: read.priority,
-          transient: read.transient,
-        });
-      }
+      for (const queue of queues) batch.messages.push(this.#message(queue, origin, read, body));
     }
     channel.publishesInFlight++;
     batch.channels.push(channel);
@@ -115,6 +117,53 @@ export class Publisher {
     this.#pendingBytes += body.length;
     if (batch.messages.length >= AMQP_LIMITS.batchMessages || batch.bytes >= AMQP_LIMITS.batchBytes)
       this.flush();
+  }
+
+  #message(queue: Queue, origin: Origin, read: PublishProperties, body: Buffer): OutgoingMessage {
+    return {
+      channel: queue.channel,
+      body,
+      clientId: this.#host.user,
+      policy: read.policy,
+      origin,
+      priority: read.priority,
+      transient: read.transient,
+    };
+  }
+
+  /** In a transaction: routed now, sent and returned at its commit. */
+  #holdBack(
+    transaction: Transaction,
+    queues: readonly Queue[],
+    content: { readonly publish: PublishMethod; readonly read: PublishProperties; readonly body: Buffer },
+  ): void {
+    const { publish, read, body } = content;
+    const origin = this.#origin(publish, read);
+    const returned = queues.length === 0 && publish.args.mandatory;
+    if (returned) this.returned++;
+    transaction.publish({
+      queues,
+      messages: queues.map((queue) => this.#message(queue, origin, read, body)),
+      returned: returned ? { route: publish.route, properties: read.bytes, body } : undefined,
+      bytes: body.length * Math.max(queues.length, 1),
+    });
+  }
+
+  /** Stores messages and acknowledges deliveries, both or neither, behind everything published before. */
+  async commit(messages: readonly OutgoingMessage[], acks: readonly LeaseToken[]): Promise<boolean> {
+    if (messages.length === 0) {
+      if (acks.length > 0)
+        await this.#host.broker.settle({ tokens: acks, settlement: { kind: 'ack' }, durable: true });
+      return true;
+    }
+    this.flush();
+    return new Promise((done) => {
+      const batch = new Batch();
+      batch.messages.push(...messages);
+      batch.commit = { acks, done };
+      if (this.blocked) this.#held.push(batch);
+      else this.#send(batch);
+    });
   }
 
   /** Hands what was gathered to the broker. */
@@ -141,7 +190,9 @@ export class Publisher {
       this.#done(batch, []);
       return;
     }
-    this.#host.broker.send(batch.messages).then(
+    const { commit } = batch;
+    const options = commit === undefined ? undefined : { allOrNothing: true, acks: commit.acks };
+    this.#host.broker.send(batch.messages, options).then(
       (outcomes) => this.#onOutcomes(batch, outcomes),
       (caught: unknown) => this.#onRefused(batch, caught),
     );
@@ -209,6 +260,7 @@ export class Publisher {
     }
     last?.confirms?.flush();
     last?.publishesEnded(run);
+    batch.commit?.done(outcomes?.every((outcome) => outcome.ok) === true);
     this.#host.flushSoon();
     this.#host.onProgress();
   }

@@ -1,6 +1,11 @@
 import { MESSAGES_PROBES } from './messages.js';
 import type { Probe } from './probe.js';
 import { REFUSALS_PROBES } from './refusals.js';
+import { TRANSACTIONS_PROBES } from './transactions.js';
 
 /** Cases of the AMQP dialect, told as answers on the wire. */
-export const PROBES: Readonly<Record<string, Probe>> = { ...REFUSALS_PROBES, ...MESSAGES_PROBES };
+export const PROBES: Readonly<Record<string, Probe>> = {
+  ...REFUSALS_PROBES,
+  ...MESSAGES_PROBES,
+  ...TRANSACTIONS_PROBES,
+};

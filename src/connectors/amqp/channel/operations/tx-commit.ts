@@ -1,0 +1,32 @@
+import type { OutgoingMessage } from '../../../../core/message.js';
+import { ReplyError } from '../../wire/reply.js';
+import type { AmqpChannel } from '../amqp-channel.js';
+import type { HeldPublish } from '../transaction.js';
+import { transactionOf } from './tx-select.js';
+
+/**
+ * tx.commit: everything published and acknowledged since the last one, in one entry of the store: all of it or nothing.
+ * A queue that refuses makes it fail: 406, and the channel's end gives back what was to be acknowledged.
+ */
+export async function txCommit(channel: AmqpChannel): Promise<void> {
+  const { host } = channel;
+  const { publishes, settlements } = transactionOf(channel).take();
+  const acks = settlements.flatMap(({ how, unacked }) => (how === 'ack' ? [unacked] : []));
+  channel.publishesInFlight++;
+  const stored = await host.commit(messagesOf(publishes), acks).finally(() => channel.publishesEnded(1));
+  if (!stored) {
+    channel.restore(settlements);
+    throw new ReplyError(406, 'partial tx completion');
+  }
+  channel.committed(settlements);
+  if (channel.closed) return;
+  for (const { returned } of publishes) {
+    if (returned !== undefined) host.writer.return(channel.number, 312, 'NO_ROUTE', returned);
+  }
+  host.writer.method(channel.number, 'tx.commit-ok', {});
+}
+
+/** What goes to queues that are still there. */
+function messagesOf(publishes: readonly HeldPublish[]): readonly OutgoingMessage[] {
+  return publishes.flatMap(({ queues, messages }) => messages.filter((_, i) => queues[i]?.alive === true));
+}
