@@ -84,8 +84,13 @@ export interface OpenBroker extends Broker {
 export async function openBroker(options: BrokerOptions): Promise<OpenBroker> {
   const { journal } = options;
   const broker = new LocalBroker(options);
-  const checkpoint = await journal.checkpoint();
-  await broker.recover(checkpoint?.position ?? 0, checkpoint?.data);
+  try {
+    const checkpoint = await journal.checkpoint();
+    await broker.recover(checkpoint?.position ?? 0, checkpoint?.data);
+  } catch (caught) {
+    await journal.close();
+    throw caught;
+  }
   return broker;
 }
 
