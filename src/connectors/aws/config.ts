@@ -24,6 +24,22 @@ export const awsConfigSchema = z.object({
     .union([z.literal(''), z.url({ protocol: /^https?$/ })])
     .default('')
     .describe('Scheme, host and port of queue URLs. Empty: those the client used.'),
+  credentials: z
+    .array(
+      z.strictObject({
+        accessKeyId: z
+          .string()
+          .regex(/^[\x21-\x2b\x2d\x2e\x30-\x3c\x3e-\x7e]{1,128}$/, 'accessKeyId is not legal'),
+        secretAccessKey: z.string().min(1, 'secretAccessKey is empty'),
+      }),
+    )
+    .readonly()
+    .default([])
+    .describe(
+      'Access keys that may sign requests. As text: `accessKeyId=secretAccessKey,…`. Empty: signatures are not ' +
+        'checked and everybody may come in.',
+    )
+    .meta({ secret: true }),
   connectionsMax: z.number().int().min(1).default(10_000).describe('Open connections.'),
   bodyBytesMax: z
     .number()

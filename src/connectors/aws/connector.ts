@@ -1,5 +1,6 @@
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { DEFAULT_HTTP_LIMITS, HttpListener } from '../kit/http-listener.js';
+import { Authentication } from './authentication.js';
 import type { AwsConfig } from './config.js';
 import { AwsEndpoint } from './endpoint.js';
 import type { AwsServices } from './operation.js';
@@ -26,6 +27,7 @@ export class AwsConnector implements Connector {
       ids,
       log,
       config,
+      authentication: new Authentication(config.credentials, clock),
       queues: new QueueRegistry(broker),
       topics: new TopicRegistry(broker),
       counters: { faults: 0, fanOutDropped: 0 },

@@ -5,6 +5,7 @@ import type { Input } from './input.js';
 import type { AwsServices, Call, Operation } from './operation.js';
 import { SNS_OPERATIONS } from './sns/operations.js';
 import { NOT_ON_QUEUE_PATH, SQS_OPERATIONS } from './sqs/operations.js';
+import { STS_OPERATIONS } from './sts/operations.js';
 import { originOf } from './urls.js';
 import { AwsFault } from './wire/fault.js';
 import { parseJsonInput, queryErrorHeader, writeJsonFault } from './wire/json.js';
@@ -16,11 +17,13 @@ import { writeXmlAnswer, writeXmlFault } from './wire/xml.js';
 const OPERATIONS: Readonly<Record<Service, ReadonlyMap<string, Operation>>> = {
   sqs: SQS_OPERATIONS,
   sns: SNS_OPERATIONS,
+  sts: STS_OPERATIONS,
 };
 
 const NAMESPACE: Readonly<Record<Service, string>> = {
   sqs: 'http://queue.amazonaws.com/doc/2012-11-05/',
   sns: 'http://sns.amazonaws.com/doc/2010-03-31/',
+  sts: 'https://sts.amazonaws.com/doc/2011-06-15/',
 };
 
 const JSON_TYPE = 'application/x-amz-json-1.0';
@@ -78,6 +81,7 @@ export class AwsEndpoint {
   async #json(exchange: HttpExchange, target: string): Promise<void> {
     const requestId = this.#nextRequestId();
     try {
+      this.#authenticate(exchange, 'sqs');
       const { service, operation: name } = jsonRequest(target);
       const operation = service === undefined ? undefined : SQS_OPERATIONS.get(name);
       if (operation === undefined) {
@@ -115,6 +119,7 @@ export class AwsEndpoint {
       return;
     }
     try {
+      this.#authenticate(exchange, service);
       const operation = findOperation(request, exchange);
       const input = readQuery(request.parameters, operation.input);
       const result = await operation.run(this.#call(exchange, input, request.parameters));
@@ -129,6 +134,18 @@ export class AwsEndpoint {
     } catch (error) {
       this.#xmlFault(exchange, this.#faultOf(service, error), { service, requestId });
     }
+  }
+
+  /** Throws AWS's refusals when signatures are checked and this one does not hold. */
+  #authenticate(exchange: HttpExchange, service: Service): void {
+    const { authentication } = this.#services;
+    if (!authentication.required) return;
+    const { method, url, body, headers } = exchange;
+    const header = (name: string): string | undefined => {
+      const value = headers[name];
+      return typeof value === 'string' ? value : value?.join(',');
+    };
+    authentication.check({ method, url, body, header }, service);
   }
 
   #nextRequestId(): string {

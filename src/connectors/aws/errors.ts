@@ -19,11 +19,18 @@ function sqs(name: string, status = 400): FaultKind {
 export const COMMON_FAULTS = {
   accessDenied: common('AccessDeniedException', 'AccessDenied', 403),
   internalFailure: common('InternalFailure', 'InternalFailure', 500),
+  incompleteSignature: common('IncompleteSignatureException', 'IncompleteSignature', 400),
   invalidAction: common('InvalidAction', 'InvalidAction', 400),
   invalidParameterValue: common('InvalidParameterValueException', 'InvalidParameterValue', 400),
+  missingAuthenticationToken: common(
+    'MissingAuthenticationTokenException',
+    'MissingAuthenticationToken',
+    403,
+  ),
   missingParameter: common('MissingRequiredParameterException', 'MissingParameter', 400),
   requestTooLarge: common('RequestEntityTooLargeException', 'RequestEntityTooLarge', 413),
   serialization: common('SerializationException', 'MalformedInput', 400),
+  signatureDoesNotMatch: common('InvalidSignatureException', 'SignatureDoesNotMatch', 403),
   serviceUnavailable: common('ServiceUnavailable', 'ServiceUnavailable', 503),
   unknownOperation: common('UnknownOperationException', 'UnknownOperationException', 404),
   unrecognizedClient: common('UnrecognizedClientException', 'InvalidClientTokenId', 403),
@@ -63,7 +70,7 @@ export const SNS_FAULTS = {
   validation: modelled('ValidationException', 'ValidationError'),
 } as const;
 
-export type Service = 'sqs' | 'sns';
+export type Service = 'sqs' | 'sns' | 'sts';
 
 /** What each service says for a kind of the core. `unavailable` and `draining` are answers every SDK tries again. */
 export const FAULT_OF_KIND: Readonly<Record<Service, Readonly<Record<ErrorKind, FaultKind>>>> = {
@@ -93,6 +100,20 @@ export const FAULT_OF_KIND: Readonly<Record<Service, Readonly<Record<ErrorKind, 
     unavailable: COMMON_FAULTS.serviceUnavailable,
     draining: COMMON_FAULTS.serviceUnavailable,
     internal: SNS_FAULTS.internalError,
+  },
+  // Its one operation asks nothing of the core.
+  sts: {
+    'not-found': COMMON_FAULTS.invalidParameterValue,
+    'already-exists': COMMON_FAULTS.invalidParameterValue,
+    'invalid-argument': COMMON_FAULTS.invalidParameterValue,
+    precondition: COMMON_FAULTS.serviceUnavailable,
+    'lease-lost': COMMON_FAULTS.invalidParameterValue,
+    limit: COMMON_FAULTS.serviceUnavailable,
+    forbidden: COMMON_FAULTS.accessDenied,
+    unauthenticated: COMMON_FAULTS.unrecognizedClient,
+    unavailable: COMMON_FAULTS.serviceUnavailable,
+    draining: COMMON_FAULTS.serviceUnavailable,
+    internal: COMMON_FAULTS.internalFailure,
   },
 };
 

@@ -2,6 +2,7 @@ import type { Broker } from '../../core/broker-api.js';
 import type { Clock } from '../../base/clock.js';
 import type { IdSource } from '../../base/ids.js';
 import type { Log } from '../../base/log.js';
+import type { Authentication } from './authentication.js';
 import type { AwsConfig } from './config.js';
 import type { Input } from './input.js';
 import type { StructureShape } from './wire/shape.js';
@@ -23,6 +24,7 @@ export interface AwsServices {
   readonly ids: IdSource;
   readonly log: Log;
   readonly config: AwsConfig;
+  readonly authentication: Authentication;
   readonly queues: QueueRegistry;
   readonly topics: TopicRegistry;
   readonly counters: AwsCounters;

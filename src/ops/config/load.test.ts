@@ -15,6 +15,10 @@ const schema = z.object({
     }),
   }),
   log: z.object({ format: z.enum(['auto', 'json']).default('auto') }),
+  keys: z
+    .array(z.strictObject({ id: z.string(), key: z.string().min(3) }))
+    .default([])
+    .meta({ secret: true }),
   aliases: z.array(z.strictObject({ alias: z.string(), channel: z.string() })).default([]),
 });
 const settings = settingsOf(schema);
@@ -114,6 +118,18 @@ describe('values as text', () => {
       { alias: 'a.b', channel: 'c.d' },
       { alias: 'e', channel: 'f' },
     ]);
+  });
+
+  it('names the halves of a pair as the list does, and keeps equals signs of the second', () => {
+    expect(load({ environment: { KEYS: 'AK=a/b+c==,B=xyz' } }).config.keys).toEqual([
+      { id: 'AK', key: 'a/b+c==' },
+      { id: 'B', key: 'xyz' },
+    ]);
+    expect(load({ yaml: 'keys:\n  - { id: A, key: xyz }\n' }).config.keys).toEqual([{ id: 'A', key: 'xyz' }]);
+    expect(faultsOf({ environment: { KEYS: 'hunter2' } })).toEqual([
+      'KEYS: must be a list such as id=key,id=key, not the given value',
+    ]);
+    expect(faultsOf({ environment: { KEYS: 'A=x' } })[0]).not.toMatch(/A=x/);
   });
 
   it('reads aliases from the file', () => {

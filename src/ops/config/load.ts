@@ -77,7 +77,7 @@ function wordsOf(setting: Setting): string {
     case 'boolean':
       return 'true or false';
     case 'pairs':
-      return 'a list such as name=channel,name=channel';
+      return `a list such as ${Array<string>(2).fill(setting.pairNames.join('=')).join(',')}`;
     case 'choice':
       return `one of ${setting.choices.join(', ')}`;
     case 'text':
@@ -99,17 +99,23 @@ function fromText(setting: Setting, text: string): unknown {
       return FALSE.has(word) ? false : undefined;
     }
     case 'pairs':
-      return pairsOf(text);
+      return pairsOf(text, setting.pairNames);
     case 'choice':
     case 'text':
       return text;
   }
 }
 
-function pairsOf(text: string): unknown {
-  const pairs = text.split(',').map((pair) => pair.trim().split('='));
-  if (pairs.some((pair) => pair.length !== 2)) return undefined;
-  return pairs.map(([alias, channel]) => ({ alias, channel }));
+/** `a=b,c=d` as objects; what stands behind the first equals sign is the second half. */
+function pairsOf(text: string, [first, second]: readonly [string, string]): unknown {
+  const pairs: unknown[] = [];
+  for (const item of text.split(',')) {
+    const pair = item.trim();
+    const equals = pair.indexOf('=');
+    if (equals < 0) return undefined;
+    pairs.push({ [first]: pair.slice(0, equals), [second]: pair.slice(equals + 1) });
+  }
+  return pairs;
 }
 
 function place(into: Record<string, unknown>, path: readonly string[], value: unknown): void {

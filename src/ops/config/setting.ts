@@ -14,6 +14,8 @@ export interface Setting {
   readonly flag: string;
   readonly kind: SettingKind;
   readonly choices: readonly string[];
+  /** Of `pairs`: what the two halves of `a=b` are called in the list's elements. */
+  readonly pairNames: readonly [string, string];
   readonly description: string;
   /** What may be written, in words; '' when the kind says it all. */
   readonly bounds: string;
@@ -55,6 +57,7 @@ function settingOf(field: z.ZodType, path: readonly string[]): Setting {
     flag: `--${words.toLowerCase().replaceAll('_', '-')}`,
     kind: kindOf(inner),
     choices: inner instanceof z.ZodEnum ? inner.options.map(String) : [],
+    pairNames: pairNamesOf(inner),
     description: meta.description ?? '',
     bounds: boundsOf(inner),
     defaultValue: fallback.success ? fallback.data : undefined,
@@ -82,6 +85,12 @@ function kindOf(inner: z.ZodType): SettingKind {
   if (inner instanceof z.ZodEnum) return 'choice';
   if (inner instanceof z.ZodArray) return 'pairs';
   return 'text';
+}
+
+function pairNamesOf(inner: z.ZodType): readonly [string, string] {
+  const element = inner instanceof z.ZodArray ? inner.element : undefined;
+  const [first = 'name', second = 'value'] = element instanceof z.ZodObject ? Object.keys(element.shape) : [];
+  return [first, second];
 }
 
 function boundsOf(inner: z.ZodType): string {

@@ -12,6 +12,11 @@ const schema = z.object({
       port: z.number().default(4566),
       accountId: z.string().default('000000000000'),
       password: z.string().default('').meta({ secret: true }),
+      keys: z
+        .array(z.strictObject({ id: z.string(), key: z.string() }))
+        .default([])
+        .meta({ secret: true }),
+      oldKeys: z.array(z.string()).default([]).meta({ secret: true }),
     }),
     amqp: z.object({ enable: z.boolean().default(false) }),
   }),
@@ -20,7 +25,11 @@ const settings = settingsOf(schema);
 
 describe('the effective configuration', () => {
   it('is a YAML file that says the same, with origins, without secrets', () => {
-    const environment = { CONNECTORS_AWS_PORT: '9', CONNECTORS_AWS_PASSWORD: 'hunter2' };
+    const environment = {
+      CONNECTORS_AWS_PORT: '9',
+      CONNECTORS_AWS_PASSWORD: 'hunter2',
+      CONNECTORS_AWS_KEYS: 'a=hunter2',
+    };
     const { config, origins } = loadConfig(schema, [environmentSource(environment)]);
     const text = showConfig(settings, config, origins);
     expect(text).toBe(
@@ -31,12 +40,19 @@ describe('the effective configuration', () => {
         '    port: 9  # environment',
         '    accountId: "000000000000"',
         '    password: "********"  # environment',
+        '    keys: "********"  # environment',
+        '    oldKeys: []',
         '  amqp:',
         '    enable: false',
         '',
       ].join('\n'),
     );
-    const again = loadConfig(schema, [yamlSource('shown.yaml', text, settings)]).config;
+    // A hidden list is no list: such a file is refused rather than taken with other secrets.
+    expect(() => loadConfig(schema, [yamlSource('shown.yaml', text, settings)])).toThrow(
+      /connectors\.aws\.keys/,
+    );
+    const open = text.replace(/^ *keys: .*\n/m, '');
+    const again = loadConfig(schema, [yamlSource('shown.yaml', open, settings)]).config;
     expect(again.connectors.aws).toMatchObject({ port: 9, accountId: '000000000000' });
   });
 });

@@ -22,13 +22,17 @@ export function showConfig(
       (at, name) => (at as Record<string, unknown> | undefined)?.[name],
       config,
     );
-    const text = setting.secret && value !== undefined && value !== '' ? '"********"' : flow(value);
+    const text = setting.secret && !isEmpty(value) ? '"********"' : flow(value);
     const origin = origins.get(setting.key) ?? 'default';
     lines.push(
       `${'  '.repeat(above.length)}${setting.path.at(-1) ?? ''}: ${text}${origin === 'default' ? '' : `  # ${origin}`}`,
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
 function flow(value: unknown): string {

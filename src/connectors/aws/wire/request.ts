@@ -17,7 +17,7 @@ export interface JsonRequest {
 
 export interface QueryRequest {
   readonly protocol: 'query';
-  readonly service: 'sqs' | 'sns';
+  readonly service: 'sqs' | 'sns' | 'sts';
   /** '' when the request names none. */
   readonly operation: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -27,6 +27,7 @@ const CREDENTIAL = 'Credential=';
 const JSON_TARGET = 'AmazonSQS.';
 const SQS_VERSION = '2012-11-05';
 const SNS_VERSION = '2010-03-31';
+const STS_VERSION = '2011-06-15';
 
 /** A path that is a queue's: `/{account}/{name}`. */
 export const QUEUE_PATH = /^\/\d{12}\/[A-Za-z0-9_.-]+\/?$/;
@@ -59,16 +60,19 @@ function serviceOf(
   head: RequestHead,
   parameters: ReadonlyMap<string, string>,
   operation: string,
-): 'sqs' | 'sns' {
+): 'sqs' | 'sns' | 'sts' {
   const version = parameters.get('Version');
   if (version === SQS_VERSION) return 'sqs';
   if (version === SNS_VERSION) return 'sns';
+  if (version === STS_VERSION) return 'sts';
   const scope = credentialOf(head.authorization, parameters)[3];
-  if (scope === 'sqs' || scope === 'sns') return scope;
+  if (scope === 'sqs' || scope === 'sns' || scope === 'sts') return scope;
   const host = head.host ?? '';
   if (/^(sqs|queue)\./.test(host)) return 'sqs';
   if (host.startsWith('sns.')) return 'sns';
+  if (host.startsWith('sts.')) return 'sts';
   if (QUEUE_PATH.test(pathOf(head.url))) return 'sqs';
+  if (operation === 'GetCallerIdentity') return 'sts';
   return SNS_ACTION.test(operation) ? 'sns' : 'sqs';
 }
 

@@ -1,0 +1,109 @@
+import { SNSClient, CreateTopicCommand } from '@aws-sdk/client-sns';
+import { CreateQueueCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { XMLParser } from 'fast-xml-parser';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CREDENTIALS, Queues, refusal, startAwsServer, type AwsServer } from './aws-server.js';
+
+let server: AwsServer;
+const open: { destroy(): void }[] = [];
+
+beforeAll(async () => {
+  server = await startAwsServer({ config: { credentials: [CREDENTIALS] } });
+});
+afterAll(async () => {
+  for (const client of open) client.destroy();
+  await server.stop();
+});
+
+function clientOf(accessKeyId: string, secretAccessKey: string, systemClockOffset = 0): SQSClient {
+  const client = new SQSClient({
+    endpoint: server.url,
+    region: 'eu-west-1',
+    credentials: { accessKeyId, secretAccessKey },
+    maxAttempts: 1,
+    systemClockOffset,
+  });
+  open.push(client);
+  return client;
+}
+
+describe('static credentials', () => {
+  it('let the right ones in, in both protocols, at queue and endpoint, and are the sender', async () => {
+    const queues = new Queues(server);
+    const url = await queues.create();
+    await queues.send(url, 'héllo ☃ ~!*()');
+    const [message] = await queues.receive(url);
+    expect(message?.Body).toBe('héllo ☃ ~!*()');
+    expect(message?.Attributes?.['SenderId']).toBe(CREDENTIALS.accessKeyId);
+    const topic = await server.sns.send(new CreateTopicCommand({ Name: 'topic' }));
+    expect(topic.TopicArn).toMatch(/:topic$/);
+  });
+
+  it('refuse a wrong secret, a stranger and a wrong clock with the classes SDKs know', async () => {
+    const call = (client: SQSClient) => refusal(client.send(new ListQueuesCommand({})));
+    expect(await call(clientOf(CREDENTIALS.accessKeyId, 'wrong'))).toMatchObject({
+      code: 'SignatureDoesNotMatch',
+      status: 403,
+    });
+    expect(await call(clientOf('AKIDSTRANGER', 'secret'))).toMatchObject({
+      code: 'InvalidClientTokenId',
+      status: 403,
+    });
+    const late = clientOf(CREDENTIALS.accessKeyId, CREDENTIALS.secretAccessKey, -16 * 60_000);
+    expect(await call(late)).toMatchObject({ code: 'SignatureDoesNotMatch', status: 403 });
+    const sns = new SNSClient({
+      endpoint: server.url,
+      region: 'eu-west-1',
+      credentials: { accessKeyId: CREDENTIALS.accessKeyId, secretAccessKey: 'wrong' },
+      maxAttempts: 1,
+    });
+    open.push(sns);
+    expect(await refusal(sns.send(new CreateTopicCommand({ Name: 'no' })))).toMatchObject({
+      code: 'SignatureDoesNotMatch',
+      status: 403,
+    });
+  });
+
+  it('refuse unsigned requests in their protocol and do nothing', async () => {
+    const json = await fetch(server.url, {
+      method: 'POST',
+      headers: { 'x-amz-target': 'AmazonSQS.CreateQueue', 'content-type': 'application/x-amz-json-1.0' },
+      body: '{"QueueName":"unsigned"}',
+    });
+    expect(json.status).toBe(403);
+    expect(json.headers.get('x-amzn-query-error')).toBe('MissingAuthenticationToken;Sender');
+    expect(await json.json()).toMatchObject({
+      __type: 'com.amazon.coral.service#MissingAuthenticationTokenException',
+    });
+    const query = await fetch(`${server.url}/?Action=CreateQueue&QueueName=unsigned`);
+    expect(query.status).toBe(403);
+    expect(await query.text()).toContain('<Code>MissingAuthenticationToken</Code>');
+    const { QueueUrls = [] } = await server.sqs.send(new ListQueuesCommand({ QueueNamePrefix: 'unsigned' }));
+    expect(QueueUrls).toEqual([]);
+  });
+});
+
+describe('GetCallerIdentity of STS', () => {
+  it('says account and caller on the same port', async () => {
+    const anybody = await startAwsServer();
+    try {
+      const response = await fetch(anybody.url, {
+        method: 'POST',
+        body: new URLSearchParams({ Action: 'GetCallerIdentity', Version: '2011-06-15' }),
+      });
+      const xml = new XMLParser({ parseTagValue: false }).parse(await response.text()) as Record<
+        string,
+        Record<string, unknown>
+      >;
+      expect(response.status).toBe(200);
+      expect(xml['GetCallerIdentityResponse']?.['GetCallerIdentityResult']).toEqual({
+        Arn: 'arn:aws:iam::000000000000:root',
+        UserId: 'anonymous',
+        Account: '000000000000',
+      });
+      await anybody.sqs.send(new CreateQueueCommand({ QueueName: 'open' }));
+    } finally {
+      await anybody.stop();
+    }
+  });
+});
