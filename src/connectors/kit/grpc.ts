@@ -162,6 +162,7 @@ class Listener implements GrpcListener {
 
   #cut(): void {
     for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.clear();
   }
 }
 

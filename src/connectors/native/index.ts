@@ -3,6 +3,7 @@ import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../k
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import type { NativeConfig } from './config.js';
 import { addNativeApi } from './grpc/api.js';
+import { NATIVE_LIMITS } from './limits.js';
 import { newCounters } from './service.js';
 import { Sessions } from './sessions.js';
 
@@ -56,12 +57,23 @@ class NativeConnector implements Connector {
   async drain(graceMs: number): Promise<void> {
     this.#sessions.drain();
     await this.#listener?.drain(graceMs);
-    await this.#sessions.settled();
+    await this.#idle();
   }
 
   async stop(): Promise<void> {
     await this.#listener?.stop();
-    await this.#sessions.settled();
+    await this.#idle();
+  }
+
+  /** Calls that were cut hear of it a moment later, and give back what they held. */
+  async #idle(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.#context.clock.after(NATIVE_LIMITS.stopMs, resolve);
+      void this.#sessions.idle().then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
   }
 
   status(): ConnectorStatus {

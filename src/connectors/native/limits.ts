@@ -25,6 +25,8 @@ export const NATIVE_LIMITS = {
   unconfirmedBytesPerStreamMax: 64 * 1024 * 1024,
   /** How long a subscriber waits for another one to leave the same durable position before it is refused. */
   takeOverMs: 1000,
+  /** How long the end of the connector waits for cut calls to give back their messages. */
+  stopMs: 5000,
   /** Events that one subscriber is given before the first of them has left. */
   eventsPerTurn: 64,
 } as const;

@@ -8,6 +8,7 @@ export interface Session {
 export class Sessions {
   readonly #open = new Set<Session>();
   readonly #work = new Set<Promise<void>>();
+  readonly #onIdle: (() => void)[] = [];
   #draining = false;
 
   get draining(): boolean {
@@ -22,13 +23,19 @@ export class Sessions {
   enter(session: Session): () => void {
     this.#open.add(session);
     if (this.#draining) session.drain();
-    return () => void this.#open.delete(session);
+    return () => {
+      this.#open.delete(session);
+      this.#wakeIfIdle();
+    };
   }
 
   /** Looks after work that nobody awaits, such as giving back what a broken stream held. It must not reject. */
   supervise(work: Promise<void>): void {
     this.#work.add(work);
-    void work.finally(() => this.#work.delete(work));
+    void work.finally(() => {
+      this.#work.delete(work);
+      this.#wakeIfIdle();
+    });
   }
 
   drain(): void {
@@ -36,8 +43,15 @@ export class Sessions {
     for (const session of [...this.#open]) session.drain();
   }
 
-  /** Resolves when all supervised work is done. */
-  async settled(): Promise<void> {
-    while (this.#work.size > 0) await Promise.allSettled([...this.#work]);
+  /** Resolves when every session has left and all supervised work is done. */
+  async idle(): Promise<void> {
+    while (this.#open.size > 0 || this.#work.size > 0) {
+      await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+    }
+  }
+
+  #wakeIfIdle(): void {
+    if (this.#open.size > 0 || this.#work.size > 0) return;
+    for (const wake of this.#onIdle.splice(0)) wake();
   }
 }
