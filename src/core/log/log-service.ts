@@ -105,6 +105,9 @@ export class LogService {
   drop(log: EventLog): void {
     log.deleted = true;
     for (let s = log.index.first; s < log.index.end; s++) this.#unlive(log, s);
+    // What is still on its way to the disk finds nothing to take back.
+    log.index.truncate(log.index.first);
+    log.bytes = 0;
     this.byId.delete(log.id);
     if (this.byName.get(log.name) === log) this.byName.delete(log.name);
     this.#ages.remove(log.id);
@@ -222,16 +225,21 @@ export class LogService {
       position: -1,
       slots: appending.slots,
       commit: () => {
-        for (const { log, sequence } of appending.events) log.committed = Math.max(log.committed, sequence);
+        for (const { log, sequence } of appending.events) {
+          if (!log.deleted) log.committed = Math.max(log.committed, sequence);
+        }
         this.#queues.land(appending.slots, appending.queues);
         for (const log of appending.logs) {
+          if (log.deleted) continue;
           this.retain(log);
           for (const subscription of log.subscriptions) subscription.wake();
         }
-        resolve(appending.results);
+        const gone = [...appending.logs].find((log) => log.deleted);
+        if (gone === undefined) resolve(appending.results);
+        else reject(new BrokerError('not-found', `log '${gone.name}' was deleted`));
       },
       lose: (error) => {
-        for (const { log, sequence } of appending.events) this.#unlive(log, sequence);
+        for (const { log, sequence } of appending.events) if (!log.deleted) this.#unlive(log, sequence);
         this.#undo(appending);
         reject(error);
       },
@@ -240,6 +248,7 @@ export class LogService {
 
   #undo(appending: Appending): void {
     for (const [log, end] of appending.ends) {
+      if (log.deleted) continue;
       for (let s = end; s < log.index.end; s++) log.bytes -= log.index.length(s);
       log.index.truncate(end);
     }

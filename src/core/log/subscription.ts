@@ -30,7 +30,7 @@ export class Subscription implements LogSubscription {
   async next(max: number): Promise<readonly LogEvent[]> {
     if (this.#wake !== undefined)
       throw new BrokerError('precondition', 'a subscription is read by one reader at a time');
-    while (!this.#closed && this.#log.committed < this.#next) {
+    while (!this.#closed && !this.#log.deleted && this.#log.committed < this.#next) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
