@@ -16,8 +16,9 @@ export const coreSingle: CoreMeasure = async (job) => {
   const block = Buffer.alloc(BODY_BYTES, 0x5a);
   const raw: number[] = [];
   const ours: number[] = [];
-  const end = performance.now() + job.seconds * job.runs * 1000;
-  for (let turn = 0; turn < WARM_UP_SENDS || performance.now() < end; turn++) {
+  let end = Number.POSITIVE_INFINITY;
+  for (let turn = 0; performance.now() < end; turn++) {
+    if (turn === WARM_UP_SENDS) end = performance.now() + job.seconds * job.runs * 1000;
     let start = performance.now();
     await file.write(block, 0, block.length, turn * block.length);
     await file.datasync();

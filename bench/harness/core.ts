@@ -22,7 +22,15 @@ export async function measureCore({ id }: { readonly id: string }, options: Benc
     const job: CoreJob = { measure: id, folder, seconds: options.seconds, runs: options.runs };
     const args = ['--expose-gc', benchModule('core/worker.js'), JSON.stringify(job)];
     const figures = await runJson<readonly CoreFigure[]>(args, undefined);
-    return { rows: figures.map((figure): Row => ({ id, ...figure })), details: figures };
+    // What is not a number is null in JSON.
+    const plain = (value: number | null | undefined) => value ?? undefined;
+    const rows = figures.map((figure): Row => ({
+      id,
+      ...figure,
+      ours: plain(figure.ours),
+      other: plain(figure.other),
+    }));
+    return { rows, details: figures };
   } catch (error) {
     const note = error instanceof Error ? error.message.slice(0, 400).replaceAll('\n', ' ') : String(error);
     const row: Row = { id, measure: id, unit: '', ours: undefined, against: '', other: undefined, note };
