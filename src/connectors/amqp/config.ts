@@ -72,6 +72,8 @@ export const AMQP_LIMITS = {
   socketBufferBytes: 1024 * 1024,
   /** Delivered bytes of one consumer that may wait to be written out. */
   consumerWindowBytes: 1024 * 1024,
+  /** Bytes in a requester's socket above which replies to it are dropped. */
+  replyBufferBytes: 16 * 1024 * 1024,
   /** Commands of one connection that wait behind a slow one, in bytes, before it is read no further. */
   waitingCommandBytes: 1024 * 1024,
   /** Virtual hosts: they come into being when a client connects to them. */

@@ -1,5 +1,6 @@
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { TcpListener } from '../kit/tcp-listener.js';
+import { DirectReplies } from './channel/direct-replies.js';
 import type { AmqpConfig } from './config.js';
 import type { AmqpCounters } from './connection/context.js';
 import { AmqpConnection } from './connection/connection.js';
@@ -42,6 +43,7 @@ export class AmqpConnector implements Connector {
       log,
       config,
       topology: this.#topology,
+      replies: new DirectReplies(),
       counters: this.#counters,
       supervise: (work: Promise<void>) => this.#supervise(work),
     };

@@ -9,6 +9,7 @@ import { ReplyError } from '../wire/reply.js';
 import { Confirms } from './confirms.js';
 import type { ConsumerOptions } from './consumer.js';
 import { Consumer } from './consumer.js';
+import type { ReplyConsumer } from './direct-replies.js';
 import type { ChannelHost, SettleHow } from './host.js';
 import type { HeldSettlement, Transaction } from './transaction.js';
 import type { Unacked } from './unacked.js';
@@ -23,6 +24,8 @@ export class AmqpChannel {
   confirms: Confirms | undefined;
   /** Set by tx.select. */
   transaction: Transaction | undefined;
+  /** Who gets replies to what this channel asks (direct reply-to). */
+  replyConsumer: ReplyConsumer | undefined;
   /** What an empty queue name stands for: the last queue declared on this channel. */
   lastQueue = '';
   /** Prefetch of consumers started from now on; 0 = unlimited. */
@@ -179,6 +182,21 @@ export class AmqpChannel {
     return body.length;
   }
 
+  /** How replies are written to this channel: under the number of the next delivery, as RabbitMQ does; dropped when its client does not read. */
+  replyDelivery(tagBytes: Buffer): ReplyConsumer['deliver'] {
+    return (content) => {
+      if (this.host.bufferedBytes > AMQP_LIMITS.replyBufferBytes) return false;
+      this.host.writer.deliver(this.number, tagBytes, this.#lastDeliveryTag + 1, false, content);
+      this.host.flushSoon();
+      return true;
+    };
+  }
+
+  dropReplyConsumer(): void {
+    if (this.replyConsumer !== undefined) this.host.replies.remove(this.replyConsumer);
+    this.replyConsumer = undefined;
+  }
+
   #parkConsumers(): void {
     for (const consumer of this.consumers.values()) if (!consumer.options.noAck) consumer.park();
   }
@@ -271,6 +289,7 @@ export class AmqpChannel {
   /** Ends the channel: consumers stop, what was not acknowledged goes back. */
   end(): readonly Queue[] {
     this.closed = true;
+    this.dropReplyConsumer();
     // What was not confirmed by now never will be: the channel is gone.
     this.confirms = undefined;
     const queues = [...this.consumers.values()].map((consumer) => consumer.options.queue);

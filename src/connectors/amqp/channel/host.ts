@@ -8,6 +8,7 @@ import type { Queue } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
 import type { FrameWriter } from '../wire/frame-writer.js';
 import type { Consumer } from './consumer.js';
+import type { DirectReplies } from './direct-replies.js';
 import type { HeldBytes } from './transaction.js';
 
 /** What a client said it can do. */
@@ -25,6 +26,9 @@ export interface ChannelHost {
   readonly topology: Topology;
   readonly vhost: Vhost;
   readonly writer: FrameWriter;
+  readonly replies: DirectReplies;
+  /** Bytes the socket has not taken yet. */
+  readonly bufferedBytes: number;
   readonly connectionId: number;
   readonly frameMax: number;
   readonly user: string;

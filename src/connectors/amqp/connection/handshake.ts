@@ -37,6 +37,7 @@ const CAPABILITIES: readonly string[] = [
   'consumer_priorities',
   'authentication_failure_close',
   'per_consumer_qos',
+  'direct_reply_to',
 ];
 
 /** The dialogue from connection.start to connection.open. Each step is refused out of its turn (504). */

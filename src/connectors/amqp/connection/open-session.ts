@@ -5,6 +5,7 @@ import type { OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken } from '../../../core/queue/types.js';
 import type { Consumer } from '../channel/consumer.js';
 import type { ClientCapabilities, SettleHow } from '../channel/host.js';
+import type { DirectReplies } from '../channel/direct-replies.js';
 import { HeldBytes } from '../channel/transaction.js';
 import type { AmqpConfig } from '../config.js';
 import { AMQP_LIMITS } from '../config.js';
@@ -44,6 +45,7 @@ export class OpenSession implements ChannelsHost, PublisherHost {
   readonly ids: IdSource;
   readonly config: AmqpConfig;
   readonly topology: Topology;
+  readonly replies: DirectReplies;
   readonly vhost: Vhost;
   readonly user: string;
   readonly capabilities: ClientCapabilities;
@@ -68,6 +70,7 @@ export class OpenSession implements ChannelsHost, PublisherHost {
     this.ids = context.ids;
     this.config = context.config;
     this.topology = context.topology;
+    this.replies = context.replies;
     this.vhost = session.vhost;
     this.user = session.user;
     this.capabilities = session.capabilities;
@@ -78,6 +81,10 @@ export class OpenSession implements ChannelsHost, PublisherHost {
     this.#settlements = new Settlements(context.broker, (caught) => line.onFailure(caught));
     this.publisher = new Publisher(this);
     this.channels = new Channels(this);
+  }
+
+  get bufferedBytes(): number {
+    return this.#line.out.bufferedBytes;
   }
 
   settle(token: LeaseToken, how: SettleHow): void {

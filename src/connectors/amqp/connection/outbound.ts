@@ -19,6 +19,11 @@ export class Outbound {
     socket.on('drain', () => this.#giveCredit());
   }
 
+  /** Bytes the socket has not taken yet. */
+  get bufferedBytes(): number {
+    return this.#socket.writableLength;
+  }
+
   creditDue(consumer: Consumer): void {
     if (this.#due.push(consumer) === 1) this.flushSoon();
   }

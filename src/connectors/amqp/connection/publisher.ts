@@ -4,25 +4,26 @@ import { BrokerError } from '../../../core/errors.js';
 import type { Origin, OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken, SendOutcome } from '../../../core/queue/types.js';
 import type { AmqpChannel } from '../channel/amqp-channel.js';
+import type { DirectReplies } from '../channel/direct-replies.js';
+import { REPLY_QUEUE } from '../channel/direct-replies.js';
 import type { Transaction } from '../channel/transaction.js';
 import { AMQP_LIMITS } from '../config.js';
-import { encodeOrigin } from '../mapping/message-origin.js';
 import type { PublishProperties } from '../mapping/publish-properties.js';
-import { readPublishProperties } from '../mapping/publish-properties.js';
-import type { Exchange, Queue } from '../topology/types.js';
+import type { Queue } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
 import type { PublishMethod } from '../wire/command-reader.js';
-import type { FieldTable } from '../wire/field-table.js';
-import { EMPTY_TABLE } from '../wire/field-table.js';
 import type { FrameWriter } from '../wire/frame-writer.js';
-import { decodeProperties } from '../wire/properties.js';
+import { decodeProperties, encodeProperties } from '../wire/properties.js';
 import { ReplyError } from '../wire/reply.js';
+import { Batch } from './batch.js';
+import { PublishRouter } from './publish-router.js';
 
 export interface PublisherHost {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly vhost: Vhost;
   readonly user: string;
+  readonly replies: DirectReplies;
   readonly writer: FrameWriter;
   flushSoon(): void;
   /** The broker takes nothing more for now, or takes it again: stop or go on reading. */
@@ -33,55 +34,26 @@ export interface PublisherHost {
   onFailure(caught: unknown): void;
 }
 
-/** Publishes handed to the broker in one call. Three lists of equal length, one place a publish. */
-class Batch {
-  readonly messages: OutgoingMessage[] = [];
-  readonly channels: AmqpChannel[] = [];
-  /** Confirm numbers; 0 without confirms. */
-  readonly numbers: number[] = [];
-  /** How many of the messages are this publish's: one for each queue it reached. */
-  readonly counts: number[] = [];
-  bytes = 0;
-  ended = false;
-  commit: Commit | undefined;
-}
-
-/** A batch that is one transaction: all of it or nothing, with acknowledgements. */
-interface Commit {
-  readonly acks: readonly LeaseToken[];
-  readonly done: (stored: boolean) => void;
-}
-
-/** What is remembered of the last publish, because the next one is most often alike. */
-interface LastRoute {
-  readonly publish: PublishMethod;
-  readonly version: number;
-  readonly queues: readonly Queue[];
-}
-
 /**
  * Turns publishes into sends: all publishes of one read go to the broker in one call. When the broker has no room, batches
  * are held and tried again, nothing more is read, and the client is told.
  */
 export class Publisher {
   readonly #host: PublisherHost;
+  readonly #router: PublishRouter;
   #batch = new Batch();
   /** Batches the broker had no room for, in order. */
   readonly #held: Batch[] = [];
   #retry: Timer | undefined;
   #stopped = false;
   #pendingBytes = 0;
-  #lastRoute: LastRoute | undefined;
-  #lastProperties: Buffer | undefined;
-  #lastRead: PublishProperties | undefined;
-  #lastOrigin: Origin | undefined;
-  #lastOriginOf: PublishMethod | undefined;
   /** Since the connection began. */
   published = 0;
   returned = 0;
 
   constructor(host: PublisherHost) {
     this.#host = host;
+    this.#router = new PublishRouter(host.vhost);
   }
 
   /** Body bytes whose outcome is not known. */
@@ -95,18 +67,21 @@ export class Publisher {
 
   /** Takes one publish. Throws ReplyError when RabbitMQ would close the channel or connection for it. */
   publish(channel: AmqpChannel, publish: PublishMethod, properties: Buffer, body: Buffer): void {
-    const read = this.#read(properties);
-    const queues = this.#route(publish, read);
+    const read = this.#forReply(channel, this.#router.read(properties));
+    const queues = this.#router.route(publish, read);
+    const replied =
+      queues.length === 0 || read.extraKeys.length > 0 ? this.#reply(publish, read, body) : false;
     this.published++;
     if (channel.transaction !== undefined) {
+      if (replied && queues.length === 0) return;
       this.#holdBack(channel.transaction, queues, { publish, read, body });
       return;
     }
     const number = channel.confirms?.take() ?? 0;
-    if (queues.length === 0 && publish.args.mandatory) this.#return(channel, publish, read, body);
+    if (queues.length === 0 && publish.args.mandatory && !replied) this.#return(channel, publish, read, body);
     const batch = this.#batch;
     if (queues.length > 0) {
-      const origin = this.#origin(publish, read);
+      const origin = this.#router.origin(publish, read);
       for (const queue of queues) batch.messages.push(this.#message(queue, origin, read, body));
     }
     channel.publishesInFlight++;
@@ -117,6 +92,28 @@ export class Publisher {
     this.#pendingBytes += body.length;
     if (batch.messages.length >= AMQP_LIMITS.batchMessages || batch.bytes >= AMQP_LIMITS.batchBytes)
       this.flush();
+  }
+
+  /** A request that asks for its reply on this channel: `reply-to` becomes the name of the channel's consumer. */
+  #forReply(channel: AmqpChannel, read: PublishProperties): PublishProperties {
+    if (read.replyTo !== REPLY_QUEUE) return read;
+    const { replyConsumer } = channel;
+    if (replyConsumer === undefined) throw new ReplyError(406, 'fast reply consumer does not exist');
+    const properties = { ...decodeProperties(read.bytes), replyTo: replyConsumer.name };
+    return { ...read, replyTo: replyConsumer.name, bytes: encodeProperties(properties) };
+  }
+
+  /** A reply goes straight to who asked, also from a transaction; true when somebody took it. */
+  #reply(publish: PublishMethod, read: PublishProperties, body: Buffer): boolean {
+    const { exchange, routingKey } = publish.args;
+    if (exchange !== '') return false;
+    const { replies, vhost } = this.#host;
+    let taken = false;
+    for (const key of read.extraKeys.length === 0 ? [routingKey] : new Set([routingKey, ...read.extraKeys])) {
+      const consumer = replies.find(vhost, key);
+      if (consumer?.deliver({ route: publish.route, properties: read.bytes, body }) === true) taken = true;
+    }
+    return taken;
   }
 
   #message(queue: Queue, origin: Origin, read: PublishProperties, body: Buffer): OutgoingMessage {
@@ -138,7 +135,7 @@ export class Publisher {
     content: { readonly publish: PublishMethod; readonly read: PublishProperties; readonly body: Buffer },
   ): void {
     const { publish, read, body } = content;
-    const origin = this.#origin(publish, read);
+    const origin = this.#router.origin(publish, read);
     const returned = queues.length === 0 && publish.args.mandatory;
     if (returned) this.returned++;
     transaction.publish({
@@ -263,54 +260,6 @@ export class Publisher {
     batch.commit?.done(outcomes?.every((outcome) => outcome.ok) === true);
     this.#host.flushSoon();
     this.#host.onProgress();
-  }
-
-  #read(properties: Buffer): PublishProperties {
-    if (this.#lastRead === undefined || this.#lastProperties !== properties) {
-      this.#lastRead = readPublishProperties(properties);
-      this.#lastProperties = properties;
-      this.#lastOrigin = undefined;
-    }
-    return this.#lastRead;
-  }
-
-  #origin(publish: PublishMethod, read: PublishProperties): Origin {
-    if (this.#lastOrigin === undefined || this.#lastOriginOf !== publish) {
-      this.#lastOrigin = encodeOrigin(publish.route, read.bytes);
-      this.#lastOriginOf = publish;
-    }
-    return this.#lastOrigin;
-  }
-
-  #route(publish: PublishMethod, read: PublishProperties): readonly Queue[] {
-    const { vhost } = this.#host;
-    const last = this.#lastRoute;
-    const plain = read.extraKeys.length === 0;
-    if (plain && last?.publish === publish && last.version === vhost.version) return last.queues;
-    const exchange = this.#exchange(publish);
-    const { routingKey } = publish.args;
-    const keys = plain ? [routingKey] : [routingKey, ...read.extraKeys];
-    let usesHeaders = false as boolean;
-    const headers = (): FieldTable => {
-      usesHeaders = true;
-      return decodeProperties(read.bytes).headers ?? EMPTY_TABLE;
-    };
-    const queues = vhost.route(exchange, keys, headers);
-    this.#lastRoute = plain && !usesHeaders ? { publish, version: vhost.version, queues } : undefined;
-    return queues;
-  }
-
-  #exchange(publish: PublishMethod): Exchange | undefined {
-    const { exchange: name, immediate } = publish.args;
-    if (immediate) throw new ReplyError(540, 'immediate=true');
-    if (name === '') return undefined;
-    const { vhost } = this.#host;
-    const exchange = vhost.exchanges.get(name);
-    if (exchange === undefined) throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
-    if (exchange.internal) {
-      throw new ReplyError(403, `cannot publish to internal exchange '${name}' in vhost '${vhost.name}'`);
-    }
-    return exchange;
   }
 
   #return(channel: AmqpChannel, publish: PublishMethod, read: PublishProperties, body: Buffer): void {

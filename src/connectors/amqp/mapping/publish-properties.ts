@@ -13,6 +13,7 @@ export interface PublishProperties {
   readonly priority: number | undefined;
   readonly transient: boolean;
   readonly userId: string | undefined;
+  readonly replyTo: string | undefined;
   /** Routing keys of the CC and BCC headers. */
   readonly extraKeys: readonly string[];
 }
@@ -36,6 +37,7 @@ export function readPublishProperties(bytes: Buffer): PublishProperties {
     priority: scan.priority,
     transient: scan.deliveryMode === 1,
     userId: scan.userId,
+    replyTo: scan.replyTo,
     extraKeys: special?.extraKeys ?? NO_KEYS,
   };
 }

@@ -1,6 +1,7 @@
 import { MESSAGES_PROBES } from './messages.js';
 import type { Probe } from './probe.js';
 import { REFUSALS_PROBES } from './refusals.js';
+import { REPLIES_PROBES } from './replies.js';
 import { TRANSACTIONS_PROBES } from './transactions.js';
 
 /** Cases of the AMQP dialect, told as answers on the wire. */
@@ -8,4 +9,5 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...REFUSALS_PROBES,
   ...MESSAGES_PROBES,
   ...TRANSACTIONS_PROBES,
+  ...REPLIES_PROBES,
 };

@@ -14,9 +14,13 @@ export function usableQueue(channel: AmqpChannel, name: string): Queue {
   const wanted = queueName(channel, name);
   const { vhost } = channel.host;
   const queue = vhost.queues.get(wanted);
-  if (queue === undefined) throw new ReplyError(404, `no queue '${wanted}' in vhost '${vhost.name}'`);
+  if (queue === undefined) throw noQueue(channel, wanted);
   refuseLocked(channel, queue);
   return queue;
+}
+
+export function noQueue(channel: AmqpChannel, name: string): ReplyError {
+  return new ReplyError(404, `no queue '${name}' in vhost '${channel.host.vhost.name}'`);
 }
 
 /** 405 when the queue belongs to another connection. */

@@ -6,14 +6,22 @@ import type { FieldTable } from '../../wire/field-table.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
+import { REPLY_QUEUE } from '../direct-replies.js';
 import { usableQueue } from './access.js';
+import { consumeReplies } from './reply-consumer.js';
 
 /** basic.consume: starts a consumer. `no-local` is accepted and not looked at, as in RabbitMQ. */
 export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consume'>): void {
   const { host } = channel;
-  const queue = usableQueue(channel, args.queue);
   const tag = args.consumerTag === '' ? serverTag(channel) : args.consumerTag;
-  if (channel.consumers.has(tag)) throw new ReplyError(530, `attempt to reuse consumer tag '${tag}'`);
+  if (args.queue === REPLY_QUEUE) {
+    consumeReplies(channel, tag, args);
+    if (!args.nowait) host.writer.method(channel.number, 'basic.consume-ok', { consumerTag: tag });
+    return;
+  }
+  const queue = usableQueue(channel, args.queue);
+  if (channel.consumers.has(tag) || channel.replyConsumer?.tag === tag)
+    throw new ReplyError(530, `attempt to reuse consumer tag '${tag}'`);
   const priority = priorityOf(args.arguments, queue, host.vhost.name);
   try {
     channel.addConsumer({

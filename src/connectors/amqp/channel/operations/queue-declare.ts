@@ -4,12 +4,18 @@ import type { Queue, QueueDefinition } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
+import { isReplyName } from '../direct-replies.js';
 import { cleanName, locked, usableQueue } from './access.js';
+import { checkReplyName } from './reply-consumer.js';
 
 type Args = MethodArgs<'queue.declare'>;
 
 /** queue.declare: makes a queue, or checks that the one that is there is the same; `passive` only looks. */
 export async function queueDeclare(channel: AmqpChannel, args: Args): Promise<void> {
+  if (isReplyName(args.queue)) {
+    declareReplyName(channel, args);
+    return;
+  }
   const queue = args.passive ? usableQueue(channel, cleanName(args.queue)) : await declare(channel, args);
   channel.lastQueue = queue.name;
   if (args.nowait) return;
@@ -17,6 +23,18 @@ export async function queueDeclare(channel: AmqpChannel, args: Args): Promise<vo
     queue: queue.name,
     messageCount: channel.host.broker.queueStats(queue.channel)?.ready ?? 0,
     consumerCount: queue.consumers,
+  });
+}
+
+/** Nothing is made: clients ask like this whether direct reply-to is there, and whether a requester still is. */
+function declareReplyName(channel: AmqpChannel, { queue, nowait }: Args): void {
+  checkReplyName(channel, queue);
+  channel.lastQueue = queue;
+  if (nowait) return;
+  channel.host.writer.method(channel.number, 'queue.declare-ok', {
+    queue,
+    messageCount: 0,
+    consumerCount: 1,
   });
 }
 

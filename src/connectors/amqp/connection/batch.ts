@@ -1,0 +1,22 @@
+import type { OutgoingMessage } from '../../../core/message.js';
+import type { LeaseToken } from '../../../core/queue/types.js';
+import type { AmqpChannel } from '../channel/amqp-channel.js';
+
+/** A batch that is one transaction: all of it or nothing, with acknowledgements. */
+export interface Commit {
+  readonly acks: readonly LeaseToken[];
+  readonly done: (stored: boolean) => void;
+}
+
+/** Publishes handed to the broker in one call. Three lists of equal length, one place a publish. */
+export class Batch {
+  readonly messages: OutgoingMessage[] = [];
+  readonly channels: AmqpChannel[] = [];
+  /** Confirm numbers; 0 without confirms. */
+  readonly numbers: number[] = [];
+  /** How many of the messages are this publish's: one for each queue it reached. */
+  readonly counts: number[] = [];
+  bytes = 0;
+  ended = false;
+  commit: Commit | undefined;
+}

@@ -1,0 +1,81 @@
+import type { Origin } from '../../../core/message.js';
+import { encodeOrigin } from '../mapping/message-origin.js';
+import type { PublishProperties } from '../mapping/publish-properties.js';
+import { readPublishProperties } from '../mapping/publish-properties.js';
+import type { Exchange, Queue } from '../topology/types.js';
+import type { Vhost } from '../topology/vhost.js';
+import type { PublishMethod } from '../wire/command-reader.js';
+import type { FieldTable } from '../wire/field-table.js';
+import { EMPTY_TABLE } from '../wire/field-table.js';
+import { decodeProperties } from '../wire/properties.js';
+import { ReplyError } from '../wire/reply.js';
+
+/** What is remembered of the last publish, because the next one is most often alike. */
+interface LastRoute {
+  readonly publish: PublishMethod;
+  readonly version: number;
+  readonly queues: readonly Queue[];
+}
+
+/** Reads publishes and finds the queues they reach; the reader gives alike publishes as the same objects. */
+export class PublishRouter {
+  readonly #vhost: Vhost;
+  #lastRoute: LastRoute | undefined;
+  #lastProperties: Buffer | undefined;
+  #lastRead: PublishProperties | undefined;
+  #lastOrigin: Origin | undefined;
+  #lastOriginOf: PublishMethod | undefined;
+
+  constructor(vhost: Vhost) {
+    this.#vhost = vhost;
+  }
+
+  read(properties: Buffer): PublishProperties {
+    if (this.#lastRead === undefined || this.#lastProperties !== properties) {
+      this.#lastRead = readPublishProperties(properties);
+      this.#lastProperties = properties;
+      this.#lastOrigin = undefined;
+    }
+    return this.#lastRead;
+  }
+
+  origin(publish: PublishMethod, read: PublishProperties): Origin {
+    if (read !== this.#lastRead) return encodeOrigin(publish.route, read.bytes);
+    if (this.#lastOrigin === undefined || this.#lastOriginOf !== publish) {
+      this.#lastOrigin = encodeOrigin(publish.route, read.bytes);
+      this.#lastOriginOf = publish;
+    }
+    return this.#lastOrigin;
+  }
+
+  route(publish: PublishMethod, read: PublishProperties): readonly Queue[] {
+    const vhost = this.#vhost;
+    const last = this.#lastRoute;
+    const plain = read.extraKeys.length === 0;
+    if (plain && last?.publish === publish && last.version === vhost.version) return last.queues;
+    const exchange = this.#exchange(publish);
+    const { routingKey } = publish.args;
+    const keys = plain ? [routingKey] : [routingKey, ...read.extraKeys];
+    let usesHeaders = false as boolean;
+    const headers = (): FieldTable => {
+      usesHeaders = true;
+      return decodeProperties(read.bytes).headers ?? EMPTY_TABLE;
+    };
+    const queues = vhost.route(exchange, keys, headers);
+    this.#lastRoute = plain && !usesHeaders ? { publish, version: vhost.version, queues } : undefined;
+    return queues;
+  }
+
+  #exchange(publish: PublishMethod): Exchange | undefined {
+    const { exchange: name, immediate } = publish.args;
+    if (immediate) throw new ReplyError(540, 'immediate=true');
+    if (name === '') return undefined;
+    const vhost = this.#vhost;
+    const exchange = vhost.exchanges.get(name);
+    if (exchange === undefined) throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
+    if (exchange.internal) {
+      throw new ReplyError(403, `cannot publish to internal exchange '${name}' in vhost '${vhost.name}'`);
+    }
+    return exchange;
+  }
+}
