@@ -90,17 +90,19 @@ describe('SendQueueMessage and ReceiveQueueMessages', () => {
     const line = await lineTo(server.port);
     const leaver = new NativeClient(line.address);
     const left = leaver.receive('q.leave', { waitSeconds: 20 }).catch(() => 'gone');
+    const waiters = (): number | undefined => server.broker.queueStats('q.leave' as never)?.waiters;
+    await until(() => waiters() === 1);
+    line.cut();
+    expect(await left).toBe('gone');
+    leaver.close();
+    await until(() => waiters() === 0);
     const impatient = client.call(
       'ReceiveQueueMessages',
       { ClientID: 'c', Channel: 'q.leave', MaxNumberOfMessages: 1, WaitTimeSeconds: 20 },
-      100,
+      200,
     );
-    await until(() => server.broker.queueStats('q.leave' as never)?.waiters === 2);
-    line.cut();
     await expect(impatient).rejects.toMatchObject({ code: 4 });
-    expect(await left).toBe('gone');
-    leaver.close();
-    await until(() => server.broker.queueStats('q.leave' as never)?.waiters === 0);
+    await until(() => waiters() === 0);
     await client.send({ Channel: 'q.leave', Body });
     const [message] = (await client.receive('q.leave')).Messages;
     expect(message!.Attributes.ReceiveCount).toBe(1);
