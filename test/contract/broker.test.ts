@@ -7,7 +7,7 @@ import type { OpenBroker } from '../../src/core/broker.js';
 import { openBroker } from '../../src/core/broker.js';
 import { openDiskJournal } from '../../src/journal/disk/index.js';
 import { WatchedJournal } from '../support/watched-journal.js';
-import type { BrokerHarness } from './broker.contract.js';
+import type { BrokerHarness } from './broker-fixture.js';
 import { brokerContract } from './broker.contract.js';
 
 const EXTENT_BYTES = 4096;

@@ -145,7 +145,13 @@ export abstract class QueueRig {
   }
 
   protected async crash(seed: number): Promise<void> {
-    const syncs = this.journal.stats().syncs;
+    const { syncs } = this.journal.stats();
+    // A lease that had used up its deliveries, or its life, may be dropped as the broker opens.
+    const spent = [...this.model.messages.values()].filter((m) => {
+      const over = this.model.overLimit(m) || (m.expiresAt > 0 && m.expiresAt <= this.model.now);
+      return m.state === 'inFlight' && over;
+    });
+    for (const m of spent) this.traces.note(m.text, undefined, 0);
     const image = this.journal.crash(seed);
     this.model.held = false;
     await this.reopen(image);
@@ -162,6 +168,11 @@ export abstract class QueueRig {
     model.messages.clear();
     model.arriving = [];
     for (const [name, settings] of [...model.queues]) if (!settings.durable) model.drop(name);
+    for (const name of Object.keys(QUEUES)) {
+      // A dead letter may have made it anew as the broker opened.
+      const stats = this.broker.queueStats(name as ChannelName);
+      if (stats !== undefined && !model.queues.has(name)) model.create(name, stats.settings);
+    }
     for (const one of seen.messages) {
       const m = fromSeen(one);
       model.messages.set(m.text, m);
