@@ -32,7 +32,7 @@ export class AmqpConnector implements Connector {
       defaultVhost: config.defaultVhost,
       strict: config.strictNames,
     });
-    this.#topology = new Topology(context.broker, mapping);
+    this.#topology = new Topology(context.broker, mapping, context.clock, (work) => this.#supervise(work));
     const log = context.log.child({ connector: this.name });
     const { broker, clock, ids, version, host } = context;
     const shared = {

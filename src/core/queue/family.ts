@@ -1,5 +1,6 @@
 import type { ChannelName } from '../channel-name.js';
-import type { ConsumerState, Waiter } from './hand-out.js';
+import type { ConsumerState } from './consumer-rotation.js';
+import type { Waiter } from './hand-out.js';
 import { SlotList } from './slot-list.js';
 import type { QueueSettings } from './types.js';
 
@@ -77,6 +78,8 @@ export class Family {
 
   readonly waiters = new Set<Waiter>();
   readonly consumers: ConsumerState[] = [];
+  /** Who is served of those that want only one of them to be. */
+  active: ConsumerState | undefined;
   /** Where the rotation over consumers stands. */
   turn = 0;
   /** On the list of families to serve at the end of this turn. */

@@ -6,6 +6,8 @@ import type { ConsumePlace } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
 import { MessageOut } from './delivery.js';
 import type { Effects } from './effects.js';
+import type { ConsumerState } from './consumer-rotation.js';
+import { hungry, leave, nextConsumer } from './consumer-rotation.js';
 import type { Family, Queue } from './family.js';
 import type { Consumer, ConsumeRequest, Delivery, HandOut as HandOutKind, ReceiveRequest } from './types.js';
 
@@ -19,19 +21,6 @@ export interface Waiter {
   timeout: number;
   cancelled: boolean;
   readonly abort: () => void;
-}
-
-/** A consumer and what it may still get. */
-export interface ConsumerState {
-  readonly only: ChannelName | undefined;
-  readonly request: ConsumeRequest;
-  readonly priority: number;
-  credit: number;
-  creditBytes: number;
-  /** Waits for bodies from the disk; gets nothing else meanwhile, so that its order holds. */
-  loading: boolean;
-  cancelled: boolean;
-  batch: number[];
 }
 
 interface PickLimits {
@@ -133,6 +122,7 @@ export class HandOut {
       batch: [],
     };
     family.consumers.push(consumer);
+    if (request.single === true) family.active ??= consumer;
     // In a turn of its own: the holder gets its handle before its first delivery.
     queueMicrotask(() => {
       this.#core.queues.touch(family);
@@ -153,9 +143,11 @@ export class HandOut {
   }
 
   #dropConsumer(family: Family, consumer: ConsumerState): void {
-    consumer.cancelled = true;
-    const at = family.consumers.indexOf(consumer);
-    if (at >= 0) family.consumers.splice(at, 1);
+    if (!leave(family, consumer) || family.ready === 0) return;
+    queueMicrotask(() => {
+      this.#core.queues.touch(family);
+      this.serveDirty();
+    });
   }
 
   /** The family goes away: waiting receives end empty-handed, consumers are told. */
@@ -166,6 +158,7 @@ export class HandOut {
       this.#unlist(family, waiter);
       waiter.reject(error);
     }
+    family.active = undefined;
     for (const consumer of [...family.consumers]) {
       this.#dropConsumer(family, consumer);
       consumer.request.onCancel(error);
@@ -220,7 +213,7 @@ export class HandOut {
       this.#feed(family, only, Math.min(only.credit, most));
     } else {
       for (let handed = 0; handed < most; handed++) {
-        const consumer = this.#nextConsumer(family);
+        const consumer = nextConsumer(family, this.#core.queues.byName);
         if (consumer === undefined || !this.#feed(family, consumer, 1)) break;
       }
     }
@@ -234,26 +227,6 @@ export class HandOut {
       this.#deliver(family, consumer, slots);
     }
     return progress;
-  }
-
-  /** The consumer whose turn it is: the highest priority that has credit, in rotation within it. */
-  #nextConsumer(family: Family): ConsumerState | undefined {
-    const { consumers } = family;
-    const { byName } = this.#core.queues;
-    let best: ConsumerState | undefined;
-    let bestAt = family.turn;
-    for (let i = 1; i <= consumers.length; i++) {
-      const at = (family.turn + i) % consumers.length;
-      const consumer = consumers[at] as ConsumerState;
-      if (!hungry(consumer)) continue;
-      if (consumer.only !== undefined && byName.get(consumer.only)?.eligible !== true) continue;
-      if (best === undefined || consumer.priority > best.priority) {
-        best = consumer;
-        bestAt = at;
-      }
-    }
-    family.turn = bestAt;
-    return best;
   }
 
   #feed(family: Family, consumer: ConsumerState, max: number): boolean {
@@ -475,8 +448,4 @@ function limitsOf(request: ReceiveRequest, only: ChannelName | undefined): PickL
     maxBytes: request.maxBytes ?? Infinity,
     perSubChannelMax: request.perSubChannelMax ?? Infinity,
   };
-}
-
-function hungry(consumer: ConsumerState): boolean {
-  return consumer.credit > 0 && consumer.creditBytes > 0 && !consumer.loading && !consumer.cancelled;
 }

@@ -149,6 +149,8 @@ export interface ConsumeRequest {
   readonly priority?: number;
   /** Refused with `forbidden` while others consume; others are refused while it lives. */
   readonly exclusive?: boolean;
+  /** Of the consumers that say so one is served, and the others stand by: the first, then the first of the highest priority. */
+  readonly single?: boolean;
   readonly perSubChannelMax?: number;
   /** At least one delivery. Called from the broker's turn: it must not throw and should only queue bytes. */
   readonly onDeliveries: (deliveries: readonly Delivery[]) => void;

@@ -88,6 +88,7 @@ export class AmqpChannel {
         creditBytes: AMQP_LIMITS.consumerWindowBytes,
         priority: options.priority,
         exclusive: options.exclusive,
+        single: options.single,
         onDeliveries: (deliveries) => this.#onDeliveries(self, deliveries),
         onCancel: (reason) => this.#onConsumerGone(self, reason),
       }),
@@ -110,6 +111,7 @@ export class AmqpChannel {
     consumer.stop();
     this.consumers.delete(tag);
     consumer.options.queue.consumers--;
+    this.host.topology.touch(consumer.options.queue);
     return consumer;
   }
 
@@ -122,7 +124,7 @@ export class AmqpChannel {
   setFlow(active: boolean): void {
     this.flowing = active;
     if (active) this.runConsumers();
-    else for (const consumer of this.consumers.values()) consumer.stop();
+    else for (const consumer of this.consumers.values()) consumer.pause();
   }
 
   /** Starts or tops up every consumer as far as prefetch allows. */

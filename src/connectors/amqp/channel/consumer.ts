@@ -12,6 +12,8 @@ export interface ConsumerOptions {
   readonly queue: Queue;
   readonly noAck: boolean;
   readonly exclusive: boolean;
+  /** The queue serves one consumer at a time. */
+  readonly single: boolean;
   readonly priority: number;
   /** Unacknowledged deliveries it may hold. */
   readonly prefetch: number;
@@ -56,9 +58,9 @@ export class Consumer {
     const bytes = this.#bytesTaken;
     this.#bytesTaken = 0;
     if (this.#handOut === undefined) {
-      if (credit <= 0) return;
-      this.#credit = credit;
-      this.#handOut = this.#start(this, credit);
+      if (credit <= 0 && !this.#keepsPlace) return;
+      this.#credit = Math.max(credit, 0);
+      this.#handOut = this.#start(this, this.#credit);
       return;
     }
     const more = Math.max(credit - this.#credit, 0);
@@ -67,9 +69,20 @@ export class Consumer {
     this.#handOut.grant(more, bytes);
   }
 
-  /** Stops hand-out until `run`. An exclusive consumer keeps its place, so that nobody else takes it. */
+  /** Whether others would take its place while it takes nothing. */
+  get #keepsPlace(): boolean {
+    return this.options.exclusive || this.options.single;
+  }
+
+  /** Stops hand-out until `run`, unless others would take its place. */
   park(): void {
-    if (!this.options.exclusive) this.stop();
+    if (!this.#keepsPlace) this.stop();
+  }
+
+  /** Likewise for channel.flow. What needs no acknowledgement cannot be given back, so such a consumer stops. */
+  pause(): void {
+    if (this.options.noAck) this.stop();
+    else this.park();
   }
 
   stop(): void {

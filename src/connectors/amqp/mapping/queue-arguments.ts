@@ -54,6 +54,7 @@ export function queueSettings(table: FieldTable, context: QueueContext): Partial
   const deliveryLimit = check.integer('x-delivery-limit', -1);
   const overflow = check.overflow();
   check.queueType();
+  check.flag('x-single-active-consumer');
   const exchange = check.text('x-dead-letter-exchange');
   const routingKey = check.text('x-dead-letter-routing-key');
   if (routingKey !== undefined && exchange === undefined) {
@@ -133,6 +134,12 @@ class ArgumentCheck {
     const overflow = Object.hasOwn(OVERFLOW, text) ? OVERFLOW[text] : undefined;
     if (overflow === undefined) throw this.invalid('x-overflow', 'invalid_overflow');
     return overflow;
+  }
+
+  flag(name: string): void {
+    const field = this.#table.get(name);
+    if (field !== undefined && field.tag !== 't')
+      throw this.invalid(name, `{unacceptable_type,${erlangType(field)}}`);
   }
 
   queueType(): void {

@@ -1,9 +1,11 @@
+import type { Clock } from '../../../base/clock.js';
 import type { Broker } from '../../../core/broker-api.js';
 import type { Change, RegistryEntry } from '../../../core/registry/types.js';
 import type { QueueSettings } from '../../../core/queue/types.js';
 import type { QueueChannelMapping } from '../mapping/queue-channel.js';
 import { AMQP_LIMITS } from '../config.js';
 import { ReplyError } from '../wire/reply.js';
+import { IdleQueues } from './idle-queues.js';
 import { NameLocks } from './name-locks.js';
 import type { BindingRecord, ExchangeRecord, QueueRecord } from './records.js';
 import {
@@ -35,9 +37,28 @@ export class Topology {
   readonly #locks = new NameLocks();
   readonly #unwatch: (() => void)[] = [];
 
-  constructor(broker: Broker, mapping: QueueChannelMapping) {
+  readonly #idle: IdleQueues;
+
+  /** `supervise` gets what is done without anybody waiting for it. */
+  constructor(
+    broker: Broker,
+    mapping: QueueChannelMapping,
+    clock: Clock,
+    supervise: (work: Promise<void>) => void,
+  ) {
     this.#broker = broker;
     this.#mapping = mapping;
+    this.#idle = new IdleQueues({
+      clock,
+      inUse: (queue) => {
+        const stats = queue.consumers > 0 ? undefined : broker.queueStats(queue.channel);
+        return queue.consumers > 0 || (stats?.consumers ?? 0) + (stats?.waiters ?? 0) > 0;
+      },
+      onIdle: (queue) => {
+        const vhost = [...this.#vhosts.values()].find((one) => one.queues.get(queue.name) === queue);
+        if (vhost !== undefined) supervise(this.deleteQueue(vhost, queue));
+      },
+    });
   }
 
   /** Reads the registry and follows it from then on. */
@@ -58,6 +79,7 @@ export class Topology {
   }
 
   stop(): void {
+    this.#idle.stop();
     for (const unwatch of this.#unwatch.splice(0)) unwatch();
   }
 
@@ -71,6 +93,11 @@ export class Topology {
       );
     }
     return this.#vhost(name);
+  }
+
+  /** The queue was used: a queue that expires begins its time anew. */
+  touch(queue: Queue): void {
+    this.#idle.touch(queue);
   }
 
   knownVhost(name: string): Vhost | undefined {
@@ -107,7 +134,7 @@ export class Topology {
         changes.push({ do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) });
       }
       await this.#broker.change(changes);
-      return vhost.putQueue(definition);
+      return this.#putQueue(vhost, definition);
     });
   }
 
@@ -185,6 +212,14 @@ export class Topology {
     });
   }
 
+  #putQueue(vhost: Vhost, definition: QueueDefinition): Queue {
+    const known = vhost.queues.get(definition.name);
+    if (known !== undefined) return known;
+    const queue = vhost.putQueue(definition);
+    this.#idle.add(queue);
+    return queue;
+  }
+
   #onExchange(key: string, entry: RegistryEntry<ExchangeRecord> | undefined): void {
     const id = `${EXCHANGE_KIND} ${key}`;
     if (entry === undefined) {
@@ -204,7 +239,7 @@ export class Topology {
       return;
     }
     const vhost = this.#vhost(entry.value.vhost);
-    const queue = vhost.putQueue(queueOfRecord(entry.value));
+    const queue = this.#putQueue(vhost, queueOfRecord(entry.value));
     this.#known.set(id, () => vhost.removeQueue(queue.name));
   }
 

@@ -28,6 +28,8 @@ export interface QueueDefinition {
 export interface Queue extends QueueDefinition {
   /** Consumers over AMQP. */
   consumers: number;
+  /** Unix ms of its last use, where that counts (`x-expires`). */
+  usedAt: number;
   /** False once it was deleted: holders of this object must not use it any more. */
   alive: boolean;
 }

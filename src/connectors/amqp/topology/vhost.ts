@@ -57,7 +57,7 @@ export class Vhost {
   putQueue(definition: QueueDefinition): Queue {
     const known = this.queues.get(definition.name);
     if (known !== undefined) return known;
-    const queue: Queue = { ...definition, consumers: 0, alive: true };
+    const queue: Queue = { ...definition, consumers: 0, usedAt: 0, alive: true };
     this.queues.set(queue.name, queue);
     this.version++;
     return queue;

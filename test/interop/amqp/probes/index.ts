@@ -1,3 +1,4 @@
+import { CONSUMERS_PROBES } from './consumers.js';
 import { MESSAGES_PROBES } from './messages.js';
 import type { Probe } from './probe.js';
 import { REFUSALS_PROBES } from './refusals.js';
@@ -10,4 +11,5 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...MESSAGES_PROBES,
   ...TRANSACTIONS_PROBES,
   ...REPLIES_PROBES,
+  ...CONSUMERS_PROBES,
 };

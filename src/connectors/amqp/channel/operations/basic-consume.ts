@@ -22,6 +22,8 @@ export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consu
   const queue = usableQueue(channel, args.queue);
   if (channel.consumers.has(tag) || channel.replyConsumer?.tag === tag)
     throw new ReplyError(530, `attempt to reuse consumer tag '${tag}'`);
+  const single = queue.arguments.get('x-single-active-consumer')?.value === true;
+  if (single && args.exclusive) throw inExclusiveUse(queue, host.vhost.name);
   const priority = priorityOf(args.arguments, queue, host.vhost.name);
   try {
     channel.addConsumer({
@@ -29,16 +31,21 @@ export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consu
       queue,
       noAck: args.noAck,
       exclusive: args.exclusive,
+      single,
       priority,
       prefetch: channel.prefetch === 0 || args.noAck ? host.config.maxUnacked : channel.prefetch,
     });
   } catch (caught) {
     if (caught instanceof BrokerError && caught.kind === 'forbidden') {
-      throw new ReplyError(403, `queue '${queue.name}' in vhost '${host.vhost.name}' in exclusive use`);
+      throw inExclusiveUse(queue, host.vhost.name);
     }
     throw caught;
   }
   if (!args.nowait) host.writer.method(channel.number, 'basic.consume-ok', { consumerTag: tag });
+}
+
+function inExclusiveUse(queue: Queue, vhost: string): ReplyError {
+  return new ReplyError(403, `queue '${queue.name}' in vhost '${vhost}' in exclusive use`);
 }
 
 function serverTag(channel: AmqpChannel): string {

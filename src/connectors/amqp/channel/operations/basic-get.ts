@@ -4,8 +4,9 @@ import { usableQueue } from './access.js';
 
 /** basic.get: one message, or none. Prefetch does not count here, and an exclusive consumer does not keep it away. */
 export async function basicGet(channel: AmqpChannel, args: MethodArgs<'basic.get'>): Promise<void> {
-  const { broker, writer } = channel.host;
+  const { broker, topology, writer } = channel.host;
   const queue = usableQueue(channel, args.queue);
+  topology.touch(queue);
   const [delivery] = await broker.receive({
     channel: queue.channel,
     max: 1,

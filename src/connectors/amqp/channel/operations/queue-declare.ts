@@ -18,6 +18,7 @@ export async function queueDeclare(channel: AmqpChannel, args: Args): Promise<vo
   }
   const queue = args.passive ? usableQueue(channel, cleanName(args.queue)) : await declare(channel, args);
   channel.lastQueue = queue.name;
+  channel.host.topology.touch(queue);
   if (args.nowait) return;
   channel.host.writer.method(channel.number, 'queue.declare-ok', {
     queue: queue.name,
