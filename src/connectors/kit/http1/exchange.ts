@@ -1,0 +1,98 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ParsedRequest } from './request-parser.js';
+
+/** What an exchange asks of its connection. */
+export interface ExchangeConnection {
+  /** The peer left, or closed its side. */
+  readonly peerGone: boolean;
+  /** The socket is closed: answers go nowhere. */
+  readonly closed: boolean;
+  /** Writes the head of the answer. Throws RangeError for headers that would break it. */
+  writeHead(exchange: HttpExchange, status: number, headers: readonly string[], length: number): string;
+  /** Sends the answer when its turn has come. */
+  onAnswer(exchange: HttpExchange): void;
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+/** One request, whole, and the way to answer it once. */
+export class HttpExchange {
+  readonly #connection: ExchangeConnection;
+  readonly #request: ParsedRequest;
+  #onPeerGone: (() => void) | undefined;
+  /** Answer: head, and the body too when that is text; undefined while there is none. */
+  text: string | undefined;
+  /** Every character of the text is a byte. */
+  isAscii = true;
+  bytes: Uint8Array | undefined;
+  /** The exchange that came after it on the same connection. */
+  next: HttpExchange | undefined;
+
+  constructor(connection: ExchangeConnection, request: ParsedRequest) {
+    this.#connection = connection;
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.head.method;
+  }
+
+  /** Path and query as received. */
+  get url(): string {
+    return this.#request.head.url;
+  }
+
+  /** Empty when it was over the limit. */
+  get body(): Buffer {
+    return this.#request.body ?? NO_BODY;
+  }
+
+  /** The peer can have another answer on this connection. */
+  get keepAlive(): boolean {
+    return this.#request.keepAlive;
+  }
+
+  /** Value of the first field of this name, in lower case. */
+  header(name: string): string | undefined {
+    return this.#request.head.header(name);
+  }
+
+  /** All fields by name in lower case, several of one name joined. Made at each call: `header` is the cheap way. */
+  get headers(): IncomingHttpHeaders {
+    return this.#request.head.record();
+  }
+
+  get answered(): boolean {
+    return this.text !== undefined;
+  }
+
+  /** Calls `run` when the peer goes away before it was answered. One at a time; undefined forgets it. */
+  onPeerGone(run: (() => void) | undefined): void {
+    this.#onPeerGone = run;
+    if (this.#connection.peerGone) this.tellPeerGone();
+  }
+
+  /** Calls what waits for the peer to go, once. */
+  tellPeerGone(): void {
+    const run = this.#onPeerGone;
+    this.#onPeerGone = undefined;
+    if (!this.answered) run?.();
+  }
+
+  /** Sends the answer. `headers` is name, value, name, value…; Content-Length is added. A second call does nothing. */
+  reply(status: number, headers: readonly string[], body: string | Uint8Array): void {
+    if (this.answered || this.#connection.closed) return;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+    const head = this.#connection.writeHead(this, status, headers, length);
+    if (length === 0 || this.method === 'HEAD') {
+      this.text = head;
+    } else if (typeof body === 'string') {
+      this.text = head + body;
+      this.isAscii = length === body.length;
+    } else {
+      this.text = head;
+      this.bytes = body;
+    }
+    this.#connection.onAnswer(this);
+  }
+}
