@@ -6,6 +6,7 @@ import { AwsEndpoint } from './endpoint.js';
 import type { AwsServices } from './operation.js';
 import { TopicRegistry } from './sns/topic-registry.js';
 import { sqsNeutralView } from './sqs/message-tags.js';
+import { MoveTasks } from './sqs/move-tasks.js';
 import { QueueRegistry } from './sqs/queue-registry.js';
 
 /** Name of the connector, of its listener, and of the origin its messages carry. */
@@ -21,6 +22,7 @@ export class AwsConnector implements Connector {
 
   constructor(context: ConnectorContext, config: AwsConfig) {
     const { broker, clock, ids, log, host } = context;
+    const queues = new QueueRegistry(broker);
     this.#services = {
       broker,
       clock,
@@ -28,8 +30,9 @@ export class AwsConnector implements Connector {
       log,
       config,
       authentication: new Authentication(config.credentials, clock),
-      queues: new QueueRegistry(broker),
+      queues,
       topics: new TopicRegistry(broker),
+      moveTasks: new MoveTasks({ broker, clock, log, queues }),
       counters: { faults: 0, fanOutDropped: 0 },
     };
     broker.registerTranslator(NAME, sqsNeutralView);
@@ -53,6 +56,7 @@ export class AwsConnector implements Connector {
     if (this.#address === undefined) {
       this.#services.topics.start();
       const { host, port } = await this.#listener.start();
+      this.#services.moveTasks.start();
       this.#address = { name: NAME, host, port };
     }
     return [this.#address];
@@ -60,12 +64,13 @@ export class AwsConnector implements Connector {
 
   async drain(graceMs: number): Promise<void> {
     this.#endpoint.endPolls();
-    await this.#listener.drain(graceMs);
+    await Promise.all([this.#listener.drain(graceMs), this.#services.moveTasks.stop()]);
   }
 
   async stop(): Promise<void> {
     this.#endpoint.endPolls();
     await this.#listener.stop();
+    await this.#services.moveTasks.stop();
     this.#services.topics.stop();
   }
 

@@ -48,6 +48,7 @@ export const SQS_FAULTS = {
   purgeQueueInProgress: sqs('PurgeQueueInProgress', 403),
   queueDoesNotExist: modelled('QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue'),
   queueNameExists: modelled('QueueNameExists', 'QueueAlreadyExists'),
+  resourceNotFound: modelled('ResourceNotFoundException', 'ResourceNotFoundException', 404),
   receiptHandleIsInvalid: modelled('ReceiptHandleIsInvalid', 'ReceiptHandleIsInvalid'),
   tooManyEntriesInBatchRequest: sqs('TooManyEntriesInBatchRequest'),
 } as const;

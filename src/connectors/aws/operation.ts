@@ -6,6 +6,7 @@ import type { Authentication } from './authentication.js';
 import type { AwsConfig } from './config.js';
 import type { Input } from './input.js';
 import type { StructureShape } from './wire/shape.js';
+import type { MoveTasks } from './sqs/move-tasks.js';
 import type { QueueRegistry } from './sqs/queue-registry.js';
 import type { TopicRegistry } from './sns/topic-registry.js';
 
@@ -27,6 +28,7 @@ export interface AwsServices {
   readonly authentication: Authentication;
   readonly queues: QueueRegistry;
   readonly topics: TopicRegistry;
+  readonly moveTasks: MoveTasks;
   readonly counters: AwsCounters;
 }
 

@@ -1,13 +1,11 @@
 import { invalidParameterValue } from '../errors.js';
-import { queueNameOfArn } from '../names.js';
 import { operation } from '../operation.js';
 import { pageOf } from '../paging.js';
 import { queueUrl } from '../urls.js';
 import { flatList, scalar, structure } from '../wire/shape.js';
 import { readPaging } from './list-queues-action.js';
-import type { RedrivePolicy } from './queue-attributes.js';
 import { queueOf } from './queue-registry.js';
-import type { Queue } from './queue-registry.js';
+import { deadLetterQueueOf } from './redrive-policy.js';
 
 /** ListDeadLetterSourceQueues: the queues whose RedrivePolicy names this one. */
 export const listDeadLetterSourceQueues = operation({
@@ -27,9 +25,3 @@ export const listDeadLetterSourceQueues = operation({
     };
   },
 });
-
-function deadLetterQueueOf({ record }: Queue): string | undefined {
-  const policy = record.attributes['RedrivePolicy'];
-  if (policy === undefined) return undefined;
-  return queueNameOfArn((JSON.parse(policy) as RedrivePolicy).deadLetterTargetArn);
-}

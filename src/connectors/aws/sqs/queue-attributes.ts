@@ -125,6 +125,18 @@ export function checkAttributes(given: ReadonlyMap<string, string>, fifo: boolea
   return out;
 }
 
+/** What a queue's record becomes with checked changes of its attributes. Throws as `checkAttributes` does. */
+export function mergeChecked<T>(
+  queue: {
+    readonly fifo: boolean;
+    readonly record: { readonly attributes: QueueAttributes; readonly tags: T };
+  },
+  changes: ReadonlyMap<string, string>,
+): { readonly attributes: QueueAttributes; readonly tags: T } {
+  const { attributes, tags } = queue.record;
+  return { attributes: mergeAttributes(attributes, checkAttributes(changes, queue.fifo)), tags };
+}
+
 /** The queue's own attributes with `changes` applied. */
 export function mergeAttributes(
   current: QueueAttributes,

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../core/queue/types.js';
-import { groupOfChannel, queueArnOfChannel } from '../names.js';
+import { groupOfChannel, queueArnOfChannel, queueNameOfArn } from '../names.js';
 import type { AwsConfig } from '../config.js';
 import { attributesMd5 } from '../wire/message-attributes.js';
 import type { MessageAttribute } from '../wire/message-attributes.js';
@@ -7,6 +7,7 @@ import { encodeReceiptHandle } from '../wire/receipt-handle.js';
 import { isSelected } from './attribute-selection.js';
 import type { AttributeSelection, SystemSelection } from './attribute-selection.js';
 import type { Queue } from './queue-registry.js';
+import { deadLetterQueueOf } from './redrive-policy.js';
 import { sequenceNumber } from './sequence-number.js';
 import { sqsViewOf } from './sqs-view.js';
 import type { SqsView } from './sqs-view.js';
@@ -81,7 +82,10 @@ function systemAttributes(
     put('SequenceNumber', sequenceNumber(queue.record.createdAt, delivery.sequence));
   }
   if (delivery.reRoutedFrom !== '') {
-    put('DeadLetterQueueSourceArn', queueArnOfChannel(config, delivery.reRoutedFrom));
+    const arn = queueArnOfChannel(config, delivery.reRoutedFrom);
+    // Brought back from this queue's own dead-letter queue, it is no dead letter any more.
+    const back = arn !== undefined && queueNameOfArn(arn) === deadLetterQueueOf(queue);
+    if (!back) put('DeadLetterQueueSourceArn', arn);
   }
   return count === 0 ? undefined : out;
 }

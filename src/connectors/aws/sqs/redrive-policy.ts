@@ -96,6 +96,14 @@ export function checkDeadLetterQueue(
   }
 }
 
+/** Name of the queue that a queue's RedrivePolicy sends dead letters to. */
+export function deadLetterQueueOf({ record }: Queue): string | undefined {
+  const policy = record.attributes['RedrivePolicy'];
+  if (policy === undefined) return undefined;
+  const { deadLetterTargetArn } = JSON.parse(policy) as { deadLetterTargetArn: string };
+  return queueNameOfArn(deadLetterTargetArn);
+}
+
 function jsonMap(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
