@@ -133,7 +133,15 @@ export class Pipeline implements JournalListener {
       for (const operation of waiting) operation.lose(this.#closed);
       return;
     }
-    const position = this.#lasting(entry, forced, NOTHING);
+    let position: Position;
+    try {
+      position = this.#lasting(entry, forced, NOTHING);
+    } catch (caught) {
+      // The journal closed underneath: whoever waits hears so, now and from here on.
+      this.#closed = BrokerError.from(caught);
+      for (const operation of waiting) operation.lose(this.#closed);
+      return;
+    }
     for (const operation of waiting) this.#expect(operation, position);
   }
 
