@@ -77,7 +77,15 @@ export class Track {
     if (fate.required) this.#open--;
   }
 
-  /** The broker was told that the message is done (and answered, where the protocol answers). */
+  /** The broker is being told that the message is done: from now on it may be gone, and may still come back. */
+  acking(sequence: number): void {
+    const fate = this.#fates.get(sequence);
+    if (fate === undefined) return;
+    fate.ackedAt = Number.POSITIVE_INFINITY;
+    fate.required = false;
+  }
+
+  /** The broker has certainly taken the acknowledgement: the next send that is confirmed proves it to be on disk. */
   ack(sequence: number): void {
     const fate = this.#fates.get(sequence);
     if (fate === undefined) return;

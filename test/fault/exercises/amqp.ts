@@ -7,8 +7,7 @@ import { OrderCheck, Track, Violation } from '../track.js';
 const QUEUE = 'fault';
 const UNCONFIRMED_MAX = 500;
 const PREFETCH = 200;
-// An ack has no answer. It goes the same way as the publishes whose confirms prove it, on another connection.
-const ACK_GRACE_MS = 150;
+const SYNC_MS = 25;
 
 /** A durable queue with persistent messages, publisher confirms and a consumer with acks. */
 export class AmqpExercise implements Exercise {
@@ -19,7 +18,7 @@ export class AmqpExercise implements Exercise {
 
   constructor(timeline: Timeline) {
     this.#timeline = timeline;
-    this.#track = new Track({ name: this.name, timeline, ackGraceMs: ACK_GRACE_MS });
+    this.#track = new Track({ name: this.name, timeline });
   }
 
   async setUp(life: Life): Promise<void> {
@@ -30,7 +29,7 @@ export class AmqpExercise implements Exercise {
 
   async load(life: Life, isDead: () => boolean): Promise<void> {
     const withConsumer = life.kills % 2 === 0;
-    await Promise.all([this.#publish(life, isDead), withConsumer ? this.#consume(life, isDead) : undefined]);
+    await Promise.all([this.#publish(life, isDead), withConsumer ? this.#consume(life) : undefined]);
   }
 
   killed(): void {
@@ -41,6 +40,7 @@ export class AmqpExercise implements Exercise {
     this.#track.beginDrain();
     const order = new OrderCheck(this.name);
     let failure: unknown;
+    const acked: number[] = [];
     const connection: AmqpConnection = await AmqpConnection.open({
       port: life.port('amqp'),
       onDelivery: ({ tag, body }) => {
@@ -52,7 +52,8 @@ export class AmqpExercise implements Exercise {
           failure ??= error;
         }
         connection.ack(tag);
-        this.#track.ack(sequence);
+        this.#track.acking(sequence);
+        acked.push(sequence);
       },
       onClose: (reason) => (failure ??= new Violation(`${this.name}: ${reason}`)),
     });
@@ -63,6 +64,7 @@ export class AmqpExercise implements Exercise {
     // Unconfirmed messages that came through may be behind; the count of a drained queue is 0.
     while (failure === undefined && (await connection.declareQueue(QUEUE, true)) > 0) await sleep(5);
     await sleep(50);
+    if (failure === undefined) await this.#sync(connection, acked);
     const thrown = failure;
     failure = 'closed by the test';
     connection.close();
@@ -72,6 +74,12 @@ export class AmqpExercise implements Exercise {
 
   summary(): string {
     return `${this.#track.confirmedTotal} confirmed, ${this.#track.reappeared} came back after an unconfirmed ack`;
+  }
+
+  /** An ack has no answer; what is asked behind it on the same channel has. */
+  async #sync(connection: AmqpConnection, acked: readonly number[]): Promise<void> {
+    await connection.declareQueue(QUEUE, true);
+    for (const sequence of acked) this.#track.ack(sequence);
   }
 
   async #publish(life: Life, isDead: () => boolean): Promise<void> {
@@ -115,9 +123,9 @@ export class AmqpExercise implements Exercise {
     if (!isDead()) throw new Violation(`${this.name}: publisher: ${broken ?? 'ended'}`);
   }
 
-  async #consume(life: Life, isDead: () => boolean): Promise<void> {
+  async #consume(life: Life): Promise<void> {
     let broken: unknown;
-    let wake: (() => void) | undefined;
+    let acked: number[] = [];
     const connection: AmqpConnection = await AmqpConnection.open({
       port: life.port('amqp'),
       onDelivery: ({ tag, body }) => {
@@ -128,19 +136,22 @@ export class AmqpExercise implements Exercise {
           broken ??= error;
         }
         connection.ack(tag);
-        this.#track.ack(sequence);
+        this.#track.acking(sequence);
+        acked.push(sequence);
       },
       onClose: (reason) => {
-        broken ??= new Violation(`${this.name}: consumer: ${reason}`);
-        wake?.();
+        broken ??= new Error(`${this.name}: consumer: ${reason}`);
       },
     });
     await connection.prefetch(PREFETCH);
     await connection.consume(QUEUE);
-    await new Promise<void>((resolve) => (wake = resolve));
+    while (broken === undefined) {
+      await sleep(SYNC_MS);
+      const before = acked;
+      acked = [];
+      await this.#sync(connection, before);
+    }
     connection.close();
-    await sleep(20);
-    if (!isDead() || (broken instanceof Violation && !broken.message.includes('consumer:')))
-      throw broken as Error;
+    throw broken as Error;
   }
 }

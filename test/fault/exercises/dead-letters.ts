@@ -10,7 +10,6 @@ import { queueMessage } from './native.js';
 const QUEUE = 'fault.work';
 const DEAD = 'fault.dead';
 const BATCH = 50;
-const ACK_GRACE_MS = 150;
 
 /** Messages that move to another queue when they are returned: each is in exactly one of the two at any time. */
 export class DeadLetterExercise implements Exercise {
@@ -20,7 +19,7 @@ export class DeadLetterExercise implements Exercise {
   #moved = 0;
 
   constructor(timeline: Timeline) {
-    this.#track = new Track({ name: this.name, timeline, ackGraceMs: ACK_GRACE_MS });
+    this.#track = new Track({ name: this.name, timeline });
   }
 
   async setUp(): Promise<void> {
@@ -57,6 +56,7 @@ export class DeadLetterExercise implements Exercise {
         const sequences = poll.messages.map(({ body }) => readSequence(body, 0));
         for (const sequence of sequences) this.#track.receive(sequence);
         poller.ackAll(poll);
+        await connection.ping();
         for (const sequence of sequences) this.#track.ack(sequence);
       }
     }

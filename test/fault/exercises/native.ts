@@ -11,8 +11,6 @@ const BATCH = 10;
 const SENDERS = 3;
 const POLL_MAX = 100;
 const POLL_WAIT_MS = 1000;
-// AckAll has no answer.
-const ACK_GRACE_MS = 150;
 
 /** A native queue: upstream batches and a downstream that acknowledges each transaction. */
 export class NativeExercise implements Exercise {
@@ -22,7 +20,7 @@ export class NativeExercise implements Exercise {
 
   constructor(timeline: Timeline) {
     this.#timeline = timeline;
-    this.#track = new Track({ name: this.name, timeline, ackGraceMs: ACK_GRACE_MS });
+    this.#track = new Track({ name: this.name, timeline });
   }
 
   async setUp(): Promise<void> {
@@ -41,7 +39,7 @@ export class NativeExercise implements Exercise {
     });
     const consumer = NativeConnection.open(port).then((connection) => {
       const poller = new NativePoller(connection);
-      return untilDead(isDead, () => this.#pollAndAck(poller).then(() => undefined));
+      return untilDead(isDead, () => this.#pollAndAck(connection, poller).then(() => undefined));
     });
     await Promise.all([...senders, life.kills % 2 === 1 ? consumer : undefined]);
   }
@@ -55,7 +53,7 @@ export class NativeExercise implements Exercise {
     const connection = await NativeConnection.open(life.port('native-grpc'));
     const poller = new NativePoller(connection);
     const end = this.#timeline.now() + LEASE_WAIT_MS;
-    while (!this.#track.complete && this.#timeline.now() < end) await this.#pollAndAck(poller);
+    while (!this.#track.complete && this.#timeline.now() < end) await this.#pollAndAck(connection, poller);
     connection.close();
     this.#track.finishDrain();
   }
@@ -64,12 +62,15 @@ export class NativeExercise implements Exercise {
     return `${this.#track.confirmedTotal} confirmed, ${this.#track.reappeared} came back after an unconfirmed ack`;
   }
 
-  async #pollAndAck(poller: NativePoller): Promise<void> {
+  async #pollAndAck(connection: NativeConnection, poller: NativePoller): Promise<void> {
     const poll = await poller.get(CHANNEL, POLL_MAX, POLL_WAIT_MS);
     if (poll.messages.length === 0) return;
     const sequences = poll.messages.map(({ body }) => readSequence(body, 0));
     for (const sequence of sequences) this.#track.receive(sequence);
     poller.ackAll(poll);
+    for (const sequence of sequences) this.#track.acking(sequence);
+    // AckAll has no answer; what is asked behind it on the same connection has.
+    await connection.ping();
     for (const sequence of sequences) this.#track.ack(sequence);
   }
 }
