@@ -294,7 +294,7 @@ class SimulatedFiles implements FileLayer {
         try {
           resolve(act());
         } catch (error) {
-          reject(error);
+          reject(error instanceof Error ? error : new Error(String(error)));
         }
       });
     });
