@@ -322,8 +322,8 @@ export class HandOut {
         this.serveDirty();
       },
       (caught: unknown) => {
-        this.#unreadable(slots, caught);
         waiter.reject(BrokerError.from(caught));
+        this.#unreadable(family, slots, caught);
       },
     );
   }
@@ -347,7 +347,9 @@ export class HandOut {
       (caught: unknown) => {
         consumer.loading = false;
         consumer.credit += slots.length;
-        this.#unreadable(slots, caught);
+        if (consumer.creditBytes !== Infinity)
+          for (const slot of slots) consumer.creditBytes += this.#core.queues.table.length(slot);
+        this.#unreadable(family, slots, caught);
       },
     );
   }
@@ -425,16 +427,26 @@ export class HandOut {
   }
 
   /** Bodies the disk did not give: kept, and tried again later. */
-  #unreadable(slots: readonly number[], caught: unknown): void {
+  #unreadable(family: Family, slots: readonly number[], caught: unknown): void {
     this.#core.log.error('messages could not be read; they are tried again later', { error: String(caught) });
     const store = this.#core.queues;
     const until = this.#core.clock.now() + UNREADABLE_RETRY_MS;
+    const ordered: number[] = [];
     for (const slot of slots) {
       const queue = store.byId.get(store.table.queue(slot));
-      if (queue !== undefined) store.putDelayed(queue, slot, until);
-      else store.discardPicked(slot);
+      if (queue === undefined) store.discardPicked(slot);
+      else if (queue.isSubChannel) ordered.push(slot);
+      else store.putDelayed(queue, slot, until);
     }
-    this.#core.scheduler.poke();
+    if (ordered.length > 0) {
+      // Still picked, so that their sub-channel waits for them: nothing overtakes them.
+      this.#core.timeouts.set(until, () => {
+        this.#putBack(ordered);
+        this.serveDirty();
+      });
+    }
+    store.touch(family);
+    this.serveDirty();
   }
 }
 
