@@ -61,11 +61,11 @@ export class AwsEndpoint {
     for (const poll of this.#polls) poll.abort();
   }
 
-  async handle(exchange: HttpExchange): Promise<void> {
-    const { headers } = exchange;
-    const target = headers['x-amz-target'];
-    if (typeof target === 'string' && exchange.method === 'POST') await this.#json(exchange, target);
-    else await this.#query(exchange);
+  handle(exchange: HttpExchange): Promise<void> {
+    const target = exchange.header('x-amz-target');
+    return target !== undefined && exchange.method === 'POST'
+      ? this.#json(exchange, target)
+      : this.#query(exchange);
   }
 
   /** The body was larger than the listener takes. */
@@ -73,7 +73,7 @@ export class AwsEndpoint {
     const { bodyBytesMax } = this.#services.config;
     const fault = new AwsFault(COMMON_FAULTS.requestTooLarge, `A request is at most ${bodyBytesMax} bytes.`);
     const requestId = this.#nextRequestId();
-    if (exchange.headers['x-amz-target'] === undefined)
+    if (exchange.header('x-amz-target') === undefined)
       this.#xmlFault(exchange, fault, { service: 'sqs', requestId });
     else this.#jsonFault(exchange, fault, requestId);
   }
@@ -153,13 +153,12 @@ export class AwsEndpoint {
   }
 
   #call(exchange: HttpExchange, input: Input, parameters: ReadonlyMap<string, string> | undefined): Call {
-    const { headers } = exchange;
-    const accessKey = accessKeyOf(headers.authorization, parameters);
+    const accessKey = accessKeyOf(exchange.header('authorization'), parameters);
     return {
       services: this.#services,
       input,
       senderId: ACCESS_KEY.test(accessKey) ? accessKey : ANONYMOUS,
-      origin: originOf(this.#services.config, headers.host, this.#port()),
+      origin: originOf(this.#services.config, exchange.header('host'), this.#port()),
       path: pathOf(exchange.url),
       whileConnected: (work) => this.#whileConnected(exchange, work),
     };
@@ -211,12 +210,11 @@ export class AwsEndpoint {
 }
 
 function headOf(exchange: HttpExchange): RequestHead {
-  const { headers } = exchange;
   return {
     url: exchange.url,
-    host: headers.host,
-    contentType: headers['content-type'],
-    authorization: headers.authorization,
+    host: exchange.header('host'),
+    contentType: exchange.header('content-type'),
+    authorization: exchange.header('authorization'),
   };
 }
 

@@ -1,13 +1,15 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { AwsFault } from './fault.js';
 import { faultSide } from './fault.js';
 
 /** The structure a JSON request carries, or undefined when the bytes are no JSON object. An empty body is an empty one. */
 export function parseJsonInput(body: Buffer): Record<string, unknown> | undefined {
   if (body.length === 0) return {};
-  if (!isUtf8(body)) return undefined;
+  // ASCII is nearly all there is, and read as Latin-1 it needs no decoding.
+  const encoding = isAscii(body) ? 'latin1' : 'utf8';
+  if (encoding === 'utf8' && !isUtf8(body)) return undefined;
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
+    const value: unknown = JSON.parse(body.toString(encoding));
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
     return value as Record<string, unknown>;
   } catch {
