@@ -40,6 +40,12 @@ export const awsConfigSchema = z.object({
         'checked and everybody may come in.',
     )
     .meta({ secret: true }),
+  inFlightMax: z
+    .number()
+    .int()
+    .min(1)
+    .default(120_000)
+    .describe('Messages of one queue that may be in flight; receives give no more then.'),
   connectionsMax: z.number().int().min(1).default(10_000).describe('Open connections.'),
   bodyBytesMax: z
     .number()

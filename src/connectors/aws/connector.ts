@@ -8,6 +8,7 @@ import { TopicRegistry } from './sns/topic-registry.js';
 import { sqsNeutralView } from './sqs/message-tags.js';
 import { MoveTasks } from './sqs/move-tasks.js';
 import { QueueRegistry } from './sqs/queue-registry.js';
+import { ReceiveAttempts } from './sqs/receive-attempts.js';
 
 /** Name of the connector, of its listener, and of the origin its messages carry. */
 const NAME = 'aws';
@@ -32,6 +33,7 @@ export class AwsConnector implements Connector {
       authentication: new Authentication(config.credentials, clock),
       queues,
       topics: new TopicRegistry(broker),
+      attempts: new ReceiveAttempts(),
       moveTasks: new MoveTasks({ broker, clock, log, queues }),
       counters: { faults: 0, fanOutDropped: 0 },
     };

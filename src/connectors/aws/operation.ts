@@ -7,6 +7,7 @@ import type { AwsConfig } from './config.js';
 import type { Input } from './input.js';
 import type { StructureShape } from './wire/shape.js';
 import type { MoveTasks } from './sqs/move-tasks.js';
+import type { ReceiveAttempts } from './sqs/receive-attempts.js';
 import type { QueueRegistry } from './sqs/queue-registry.js';
 import type { TopicRegistry } from './sns/topic-registry.js';
 
@@ -29,6 +30,7 @@ export interface AwsServices {
   readonly queues: QueueRegistry;
   readonly topics: TopicRegistry;
   readonly moveTasks: MoveTasks;
+  readonly attempts: ReceiveAttempts;
   readonly counters: AwsCounters;
 }
 

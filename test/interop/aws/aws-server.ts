@@ -81,6 +81,17 @@ export async function pass(clock: ManualClock, ms: number): Promise<void> {
   }
 }
 
+/** Waits for a call that waits for time, letting that go by. */
+export async function whileTimePasses<T>(clock: ManualClock, call: Promise<T>): Promise<T> {
+  const state = { answered: false };
+  const seen = call.finally(() => (state.answered = true));
+  while (!state.answered) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    clock.advance(50);
+  }
+  return seen;
+}
+
 /** What a call was refused with: code of both protocols and status. */
 export async function refusal(
   call: Promise<unknown>,

@@ -14,6 +14,7 @@ export async function deleteAll(
   queue: Queue,
   receipts: readonly Receipt[],
 ): Promise<readonly (AwsFault | undefined)[]> {
+  if (queue.fifo) call.services.attempts.spend(receipts.map(({ token }) => token));
   const { refused } = await call.services.broker.settle({
     tokens: receipts.map(({ token }) => token),
     settlement: { kind: 'ack' },

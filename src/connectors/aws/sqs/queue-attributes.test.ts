@@ -71,6 +71,27 @@ describe('queue attributes', () => {
     });
   });
 
+  it('know one kind of encryption at a time', () => {
+    const key = { KmsMasterKeyId: 'alias/aws/sqs', KmsDataKeyReusePeriodSeconds: '300' };
+    expect(code(() => check({ ...key, SqsManagedSseEnabled: 'true' }))).toBe('InvalidAttributeName');
+    expect(code(() => check({ KmsMasterKeyId: '', SqsManagedSseEnabled: 'true' }))).toBe('passed');
+    const answered = Object.fromEntries(effectiveAttributes(key, false));
+    expect(answered).toMatchObject({ ...key, SqsManagedSseEnabled: 'false' });
+    expect(effectiveAttributes({}, false).has('KmsMasterKeyId')).toBe(false);
+    expect(code(() => check({ KmsDataKeyReusePeriodSeconds: '59' }))).toBe('InvalidAttributeValue');
+  });
+
+  it('want deduplication by group for throughput by group', () => {
+    const merge = (given: Record<string, string>, current = {}) =>
+      code(() => mergeAttributes(current, check(given, true)));
+    const limit = { FifoThroughputLimit: 'perMessageGroupId' };
+    const scope = { DeduplicationScope: 'messageGroup' };
+    expect(merge(limit)).toBe('InvalidAttributeValue');
+    expect(merge({ ...limit, ...scope })).toBe('passed');
+    expect(merge(limit, scope)).toBe('passed');
+    expect(merge({ DeduplicationScope: 'queue' }, { ...limit, ...scope })).toBe('InvalidAttributeValue');
+  });
+
   it('become settings of the channel', () => {
     const attributes = { RedrivePolicy: '{"deadLetterTargetArn":"arn:aws:sqs:r:a:d","maxReceiveCount":3}' };
     expect(settingsOf(attributes, false)).toEqual({

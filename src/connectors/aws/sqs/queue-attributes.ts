@@ -41,7 +41,12 @@ function oneOf(...values: readonly string[]): (value: string) => string | undefi
 }
 
 function policy(value: string): string | undefined {
-  if (Buffer.byteLength(value) > POLICY_BYTES_MAX) return undefined;
+  if (Buffer.byteLength(value) > POLICY_BYTES_MAX) {
+    throw new AwsFault(
+      SQS_FAULTS.invalidAttributeValue,
+      'Invalid value for the parameter Policy. Reason: Submitted policy is over max allowed size.',
+    );
+  }
   try {
     const parsed: unknown = JSON.parse(value);
     return typeof parsed === 'object' && parsed !== null ? value : undefined;
@@ -116,7 +121,7 @@ export function checkAttributes(given: ReadonlyMap<string, string>, fifo: boolea
     }
     out.set(name, normal);
   }
-  if (out.get('KmsMasterKeyId') !== undefined && out.get('SqsManagedSseEnabled') === 'true') {
+  if ((out.get('KmsMasterKeyId') ?? '') !== '' && out.get('SqsManagedSseEnabled') === 'true') {
     throw new AwsFault(
       SQS_FAULTS.invalidAttributeName,
       'You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE.',
@@ -137,7 +142,7 @@ export function mergeChecked<T>(
   return { attributes: mergeAttributes(attributes, checkAttributes(changes, queue.fifo)), tags };
 }
 
-/** The queue's own attributes with `changes` applied. */
+/** The queue's own attributes with `changes` applied. Throws InvalidAttributeValue when they do not go together. */
 export function mergeAttributes(
   current: QueueAttributes,
   changes: ReadonlyMap<string, string>,
@@ -146,6 +151,13 @@ export function mergeAttributes(
   for (const [name, value] of changes) {
     if (value === '') Reflect.deleteProperty(out, name);
     else out[name] = value;
+  }
+  if (out['FifoThroughputLimit'] === 'perMessageGroupId' && out['DeduplicationScope'] !== 'messageGroup') {
+    throw new AwsFault(
+      SQS_FAULTS.invalidAttributeValue,
+      'Invalid value for the parameter FifoThroughputLimit. Reason: The perMessageGroupId value is allowed only when the ' +
+        'value for DeduplicationScope is messageGroup.',
+    );
   }
   return out;
 }
@@ -158,6 +170,8 @@ export function effectiveAttribute(
 ): string | undefined {
   const own = attributes[name];
   if (own !== undefined) return own;
+  // One kind of encryption at a time: a key of KMS takes the place of the queue's own.
+  if (name === 'SqsManagedSseEnabled' && attributes['KmsMasterKeyId'] !== undefined) return 'false';
   const rule = RULES.get(name);
   return fifo ? rule?.fifo : rule?.standard;
 }

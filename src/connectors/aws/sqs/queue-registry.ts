@@ -8,6 +8,8 @@ import { effectiveAttribute, numericAttribute } from './queue-attributes.js';
 import type { QueueAttributes } from './queue-attributes.js';
 
 export const QUEUE_KIND = 'aws.queue';
+/** Most messages of one receive. */
+export const RECEIVED_MAX = 10;
 
 /** What the registry keeps of a queue, under its name. */
 export interface QueueRecord {
@@ -39,6 +41,8 @@ export class QueueRegistry {
   /** Read-out forms by name, good for as long as the registry holds the same value. */
   readonly #read = new Map<string, Queue>();
   readonly #purgedAt = new Map<string, number>();
+  /** Receives that may pass before the messages in flight are counted again. */
+  readonly #uncounted = new Map<string, number>();
 
   constructor(broker: Broker) {
     this.#broker = broker;
@@ -49,6 +53,7 @@ export class QueueRegistry {
     if (entry === undefined) {
       this.#read.delete(name);
       this.#purgedAt.delete(name);
+      this.#uncounted.delete(name);
       return undefined;
     }
     const known = this.#read.get(name);
@@ -64,6 +69,21 @@ export class QueueRegistry {
       .list<QueueRecord>(QUEUE_KIND)
       .map((entry) => this.find(entry.key))
       .filter((queue) => queue !== undefined);
+  }
+
+  /**
+   * Whether the queue may hand out more messages. Counting walks the groups of a FIFO queue, so it is not done again
+   * before so many receives as could reach the bound.
+   */
+  mayReceive({ name, channel }: Queue, inFlightMax: number): boolean {
+    const uncounted = this.#uncounted.get(name) ?? 0;
+    if (uncounted > 0) {
+      this.#uncounted.set(name, uncounted - 1);
+      return true;
+    }
+    const left = inFlightMax - (this.#broker.queueStats(channel)?.inFlight ?? 0);
+    this.#uncounted.set(name, Math.max(0, Math.floor(left / RECEIVED_MAX) - 1));
+    return left > 0;
   }
 
   /** Notes a purge, or says that the last one was less than `cooldownMs` ago. */

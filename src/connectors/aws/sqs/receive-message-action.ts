@@ -1,19 +1,19 @@
 import type { Delivery } from '../../../core/queue/types.js';
-import { invalidParameterValue, invalidValue } from '../errors.js';
+import { invalidParameterValue, invalidValue, SQS_FAULTS } from '../errors.js';
 import { optionalInteger, optionalText, textsOf } from '../input.js';
 import type { Input } from '../input.js';
 import { operation } from '../operation.js';
 import type { Call } from '../operation.js';
+import { AwsFault } from '../wire/fault.js';
 import { flatList, flatMap, scalar, structure } from '../wire/shape.js';
 import { isLegalId } from '../wire/text.js';
 import { readAttributeSelection, readSystemSelection } from './attribute-selection.js';
-import { queueOf } from './queue-registry.js';
+import { queueOf, RECEIVED_MAX } from './queue-registry.js';
 import type { Queue } from './queue-registry.js';
 import { receivedMessage } from './received-message.js';
 import type { ReceivedMessage } from './received-message.js';
 import { messageAttributes } from './shapes.js';
 
-const MESSAGES_MAX = 10;
 const WAIT_SECONDS_MAX = 20;
 export const VISIBILITY_SECONDS_MAX = 43_200;
 /** Bodies of one answer, so that ten messages of the largest size fit. */
@@ -56,13 +56,17 @@ export const receiveMessage = operation<{ readonly Messages?: readonly ReceivedM
       textsOf(input, 'MessageSystemAttributeNames'),
     ]);
     const attributes = readAttributeSelection(textsOf(input, 'MessageAttributeNames'));
-    const max = readRange(input, 'MaxNumberOfMessages', 1, MESSAGES_MAX) ?? 1;
+    const max = readRange(input, 'MaxNumberOfMessages', 1, RECEIVED_MAX) ?? 1;
     const waitSeconds = readWaitSeconds(input);
     const visibilitySeconds = readVisibilitySeconds(input);
-    checkAttemptId(queue, input);
+    const attemptId = readAttemptId(queue, input);
     const waitMs = waitSeconds === undefined ? queue.receiveWaitMs : waitSeconds * 1000;
     const leaseMs = visibilitySeconds === undefined ? queue.visibilityTimeoutMs : visibilitySeconds * 1000;
-    const deliveries = await receive(call, queue, { max, waitMs, leaseMs });
+    const want = { max, waitMs, leaseMs };
+    const deliveries =
+      attemptId === undefined
+        ? await receive(call, queue, want)
+        : await receiveAgain(call, queue, attemptId, want);
     if (deliveries.length === 0) return {};
     const channel = services.broker.resolve(queue.channel);
     const view = { config: services.config, queue, channel, system, attributes };
@@ -70,12 +74,71 @@ export const receiveMessage = operation<{ readonly Messages?: readonly ReceivedM
   },
 });
 
+interface Want {
+  readonly max: number;
+  readonly waitMs: number;
+  readonly leaseMs: number;
+}
+
+/** The answer of an earlier receive with this id once more, hidden anew; else a receive whose answer is kept for that. */
+async function receiveAgain(
+  call: Call,
+  queue: Queue,
+  attemptId: string,
+  want: Want,
+): Promise<readonly Delivery[]> {
+  const { attempts, broker, clock } = call.services;
+  const earlier = attempts.recall(queue.name, attemptId, clock.now());
+  if (earlier === 'spent') {
+    throw invalidValue(
+      attemptId,
+      'ReceiveRequestAttemptId',
+      'It is not valid anymore since the receive call is not retryable.',
+    );
+  }
+  // Once the messages are visible again, there is nothing to repeat.
+  if (earlier?.every((delivery) => broker.holds(delivery)) === true && want.leaseMs > 0) {
+    await broker.settle({ tokens: earlier, settlement: { kind: 'extend', leaseMs: want.leaseMs } });
+    return earlier;
+  }
+  const deliveries = await receive(call, queue, want);
+  if (deliveries.length > 0 && want.leaseMs > 0) {
+    attempts.remember(queue.name, attemptId, deliveries, clock.now());
+  }
+  return deliveries;
+}
+
+/** Too many messages are in flight: a long poll of a standard queue and every one of a FIFO queue finds nothing. */
+async function atInFlightMax(call: Call, queue: Queue, waitMs: number): Promise<readonly Delivery[]> {
+  if (waitMs > 0) {
+    await call.whileConnected(
+      (signal) =>
+        new Promise<void>((resolve) => {
+          const timer = call.services.clock.after(waitMs, resolve);
+          const end = (): void => {
+            timer.cancel();
+            resolve();
+          };
+          if (signal.aborted) end();
+          else signal.addEventListener('abort', end, { once: true });
+        }),
+    );
+  } else if (!queue.fifo) {
+    throw new AwsFault(
+      SQS_FAULTS.overLimit,
+      `Too many messages in flight: a queue has at most ${call.services.config.inFlightMax}.`,
+    );
+  }
+  return [];
+}
+
 async function receive(
   call: Call,
   queue: Queue,
-  { max, waitMs, leaseMs }: { readonly max: number; readonly waitMs: number; readonly leaseMs: number },
+  { max, waitMs, leaseMs }: Want,
 ): Promise<readonly Delivery[]> {
-  const { broker } = call.services;
+  const { broker, config, queues } = call.services;
+  if (!queues.mayReceive(queue, config.inFlightMax)) return atInFlightMax(call, queue, waitMs);
   const request = {
     channel: queue.channel,
     max,
@@ -130,12 +193,14 @@ export function readVisibilitySeconds(input: Input): number | undefined {
 }
 
 /** Standard queues ignore the id, as AWS does. */
-function checkAttemptId(queue: Queue, input: Input): void {
+function readAttemptId(queue: Queue, input: Input): string | undefined {
   const id = optionalText(input, 'ReceiveRequestAttemptId');
-  if (id !== undefined && queue.fifo && !isLegalId(id)) {
+  if (id === undefined || !queue.fifo) return undefined;
+  if (!isLegalId(id)) {
     throw invalidParameterValue(
       `Value ${id.slice(0, 200)} for parameter ReceiveRequestAttemptId is invalid. Reason: ReceiveRequestAttemptId can ` +
         'only include alphanumeric and punctuation characters. 1 to 128 in length.',
     );
   }
+  return id;
 }

@@ -32,6 +32,7 @@ export async function changeAll(
   changes: readonly VisibilityChange[],
 ): Promise<readonly (AwsFault | undefined)[]> {
   const faults: (AwsFault | undefined)[] = changes.map(() => undefined);
+  if (queue.fifo) call.services.attempts.spend(changes.map(({ receipt }) => receipt.token));
   // One settle call for each timeout: usually a single one.
   const bySeconds = new Map<number, number[]>();
   for (const [i, { seconds }] of changes.entries()) {
