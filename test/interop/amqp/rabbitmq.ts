@@ -15,12 +15,12 @@ export interface RabbitMq {
   stop(): Promise<void>;
 }
 
-/** Debian's RabbitMQ without plugins, in a folder and on ports of its own. */
+/** Debian's RabbitMQ with the one plugin that comes with it, in a folder and on ports of its own. */
 export async function startRabbitMq(): Promise<RabbitMq> {
   const folder = temporaryFolder();
   const [port, distribution, mapper] = [await freePort(), await freePort(), await freePort()];
   for (const name of ['home', 'data', 'log']) mkdirSync(join(folder.path, name));
-  writeFileSync(join(folder.path, 'plugins'), '[].\n');
+  writeFileSync(join(folder.path, 'plugins'), '[rabbitmq_consistent_hash_exchange].\n');
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: join(folder.path, 'home'),

@@ -5,8 +5,7 @@ import { readPublishProperties } from '../mapping/publish-properties.js';
 import type { Exchange, Queue } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
 import type { PublishMethod } from '../wire/command-reader.js';
-import type { FieldTable } from '../wire/field-table.js';
-import { EMPTY_TABLE } from '../wire/field-table.js';
+import type { Properties } from '../wire/properties.js';
 import { decodeProperties } from '../wire/properties.js';
 import { ReplyError } from '../wire/reply.js';
 
@@ -56,13 +55,13 @@ export class PublishRouter {
     const exchange = this.#exchange(publish);
     const { routingKey } = publish.args;
     const keys = plain ? [routingKey] : [routingKey, ...read.extraKeys];
-    let usesHeaders = false as boolean;
-    const headers = (): FieldTable => {
-      usesHeaders = true;
-      return decodeProperties(read.bytes).headers ?? EMPTY_TABLE;
+    let usesProperties = false as boolean;
+    const properties = (): Properties => {
+      usesProperties = true;
+      return decodeProperties(read.bytes);
     };
-    const queues = vhost.route(exchange, keys, headers);
-    this.#lastRoute = plain && !usesHeaders ? { publish, version: vhost.version, queues } : undefined;
+    const queues = vhost.route(exchange, keys, properties);
+    this.#lastRoute = plain && !usesProperties ? { publish, version: vhost.version, queues } : undefined;
     return queues;
   }
 

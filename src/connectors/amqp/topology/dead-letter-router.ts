@@ -55,7 +55,7 @@ function copiesOf(
     encodeProperties({ ...properties, headers: newHeaders, expiration: undefined }),
   );
   return vhost
-    .route(exchange, keys, () => newHeaders)
+    .route(exchange, keys, () => ({ ...properties, headers: newHeaders }))
     .filter((queue) => letter.reason === 'rejected' || !isCycle(deaths, queue.name))
     .map((queue) => ({ channel: queue.channel, originBytes: origin.bytes }));
 }

@@ -17,16 +17,18 @@ export function matchMode(bindingArguments: FieldTable): MatchMode {
   );
 }
 
+/** What a binding asks for. Plain `all` and `any` do not look at keys that begin with `x-`. */
+export function conditionsOf(bindingArguments: FieldTable): readonly (readonly [string, FieldValue])[] {
+  const withX = matchMode(bindingArguments).endsWith('-with-x');
+  return [...bindingArguments].filter(([key]) => key !== 'x-match' && (withX || !key.startsWith('x-')));
+}
+
 /**
- * Whether a binding of a headers exchange matches. Plain `all` and `any` do not look at keys that begin with `x-`; a void
- * value asks for the key alone. No keys to look at: `all` matches everything, `any` nothing.
+ * Whether a binding of a headers exchange matches. A void value asks for the key alone. No keys to look at: `all` matches everything, `any` nothing.
  */
 export function headersMatch(bindingArguments: FieldTable, headers: FieldTable): boolean {
-  const mode = matchMode(bindingArguments);
-  const withX = mode.endsWith('-with-x');
-  const any = mode.startsWith('any');
-  for (const [key, wanted] of bindingArguments) {
-    if (key === 'x-match' || (!withX && key.startsWith('x-'))) continue;
+  const any = matchMode(bindingArguments).startsWith('any');
+  for (const [key, wanted] of conditionsOf(bindingArguments)) {
     const found = headers.get(key);
     const same = found !== undefined && (wanted.tag === 'V' || sameValue(wanted, found));
     if (same === any) return any;
@@ -62,6 +64,23 @@ export function sameValue(a: FieldValue, b: FieldValue): boolean {
     default:
       return a.value === b.value;
   }
+}
+
+/** Equal for values that `sameValue` says are the same; different ones may share it. */
+export function valueKey({ tag, value }: FieldValue): string {
+  if (tag !== 'T' && (typeof value === 'number' || typeof value === 'bigint'))
+    return `n${String(Number(value))}`;
+  if (tag === 'S' || tag === 'x') return `${tag}${Buffer.from(value).toString('latin1')}`;
+  return tag === 't' || tag === 'T' ? `${tag}${String(value)}` : tag;
+}
+
+/** Likewise for whole tables and `sameTable`. */
+export function tableKey(table: FieldTable): string {
+  if (table.size === 0) return '';
+  return [...table]
+    .map(([key, field]) => `${key}\0${valueKey(field)}`)
+    .sort()
+    .join('\0');
 }
 
 /** Equal keys with equal values, in any order. */

@@ -153,7 +153,7 @@ export class Topology {
       if (isDurable(queue)) {
         changes.push({ do: 'remove', kind: QUEUE_KIND, key: resourceKey(vhost.name, queue.name) });
       }
-      const gone = removalOf(vhost, vhost.bindingsTo(destination));
+      const gone = removalOf(vhost, new Set(vhost.bindingsTo(destination)));
       await this.#broker.change([...changes, ...gone.changes]);
       gone.apply();
       vhost.removeQueue(queue.name);
@@ -177,8 +177,11 @@ export class Topology {
     const { name } = exchange;
     await this.#locks.run([exchangeLock(vhost, name)], async () => {
       if (vhost.exchanges.get(name) !== exchange) return;
-      const bindings = [...vhost.bindingsFrom(name), ...vhost.bindingsTo({ kind: 'exchange', name })];
-      const gone = removalOf(vhost, [...new Set(bindings)], name);
+      const bindings = new Set([
+        ...vhost.bindingsFrom(name),
+        ...vhost.bindingsTo({ kind: 'exchange', name }),
+      ]);
+      const gone = removalOf(vhost, bindings, name);
       const changes: Change[] = [...gone.changes];
       if (exchange.durable) {
         changes.push({ do: 'remove', kind: EXCHANGE_KIND, key: resourceKey(vhost.name, name) });
@@ -206,7 +209,7 @@ export class Topology {
     await this.#locks.run(locksOf(vhost, wanted), async () => {
       const binding = vhost.findBinding(wanted);
       if (binding === undefined) return;
-      const gone = removalOf(vhost, [binding]);
+      const gone = removalOf(vhost, new Set([binding]));
       if (gone.changes.length > 0) await this.#broker.change(gone.changes);
       gone.apply();
     });
@@ -268,7 +271,7 @@ interface Removal {
 }
 
 /** What goes with `bindings`: themselves, and auto-delete exchanges (but `kept`) that have no other binding as source. */
-function removalOf(vhost: Vhost, bindings: readonly Binding[], kept?: string): Removal {
+function removalOf(vhost: Vhost, bindings: ReadonlySet<Binding>, kept?: string): Removal {
   const changes: Change[] = [];
   const exchanges: Exchange[] = [];
   for (const binding of bindings) {
@@ -276,10 +279,10 @@ function removalOf(vhost: Vhost, bindings: readonly Binding[], kept?: string): R
       changes.push({ do: 'remove', kind: BINDING_KIND, key: bindingKey(vhost.name, binding) });
     }
   }
-  for (const source of new Set(bindings.map((binding) => binding.source))) {
+  for (const source of sourcesOf(bindings)) {
     const exchange = vhost.exchanges.get(source);
     if (exchange === undefined || !exchange.autoDelete || source === kept) continue;
-    if (vhost.bindingsFrom(source).some((binding) => !bindings.includes(binding))) continue;
+    if (!isSubset(vhost.bindingsFrom(source), bindings)) continue;
     exchanges.push(exchange);
     if (exchange.durable) {
       changes.push({ do: 'remove', kind: EXCHANGE_KIND, key: resourceKey(vhost.name, source) });
@@ -290,6 +293,17 @@ function removalOf(vhost: Vhost, bindings: readonly Binding[], kept?: string): R
     for (const exchange of exchanges) vhost.removeExchange(exchange.name);
   };
   return { changes, apply };
+}
+
+function sourcesOf(bindings: ReadonlySet<Binding>): ReadonlySet<string> {
+  const sources = new Set<string>();
+  for (const { source } of bindings) sources.add(source);
+  return sources;
+}
+
+function isSubset(some: ReadonlySet<Binding>, all: ReadonlySet<Binding>): boolean {
+  for (const binding of some) if (!all.has(binding)) return false;
+  return true;
 }
 
 /** Whether a queue outlives a restart: then it is in the registry. */

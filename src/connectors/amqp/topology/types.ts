@@ -1,7 +1,11 @@
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { FieldTable } from '../wire/field-table.js';
 
-export const EXCHANGE_TYPES = ['direct', 'fanout', 'topic', 'headers'] as const;
+const ROUTING_TYPES = ['direct', 'fanout', 'topic', 'headers', 'x-consistent-hash'] as const;
+/** How an exchange finds the bindings a message follows. */
+export type RoutingType = (typeof ROUTING_TYPES)[number];
+
+export const EXCHANGE_TYPES = [...ROUTING_TYPES, 'x-delayed-message'] as const;
 export type ExchangeType = (typeof EXCHANGE_TYPES)[number];
 
 export interface Exchange {
@@ -11,6 +15,20 @@ export interface Exchange {
   readonly autoDelete: boolean;
   readonly internal: boolean;
   readonly arguments: FieldTable;
+}
+
+/** The type an `x-delayed-message` exchange routes as; undefined when its argument names none. */
+export function delayedTypeOf(table: FieldTable): RoutingType | undefined {
+  const field = table.get('x-delayed-type');
+  const text = field?.tag === 'S' ? Buffer.from(field.value).toString('utf8') : undefined;
+  return ROUTING_TYPES.find((type) => type === text);
+}
+
+/** Delayed messages wait in their queues: routing is the same for them as for others. */
+export function routingTypeOf(exchange: Exchange): RoutingType {
+  return exchange.type === 'x-delayed-message'
+    ? (delayedTypeOf(exchange.arguments) ?? 'direct')
+    : exchange.type;
 }
 
 /** What a queue was declared as. */

@@ -1,7 +1,6 @@
-import type { FieldTable } from '../wire/field-table.js';
 import { EMPTY_TABLE } from '../wire/field-table.js';
-import { headersMatch, sameTable } from './headers-match.js';
-import { topicMatches, wordsOf } from './topic-match.js';
+import type { Properties } from '../wire/properties.js';
+import { BindingTable } from './binding-table.js';
 import type { Binding, Destination, Exchange, ExchangeType, Queue, QueueDefinition } from './types.js';
 
 /** Exchanges that every virtual host has, with their types. The default exchange `''` is not among them: it has no bindings. */
@@ -14,19 +13,12 @@ const SYSTEM_EXCHANGES: readonly (readonly [string, ExchangeType, boolean])[] = 
   ['amq.rabbitmq.trace', 'topic', true],
 ];
 
-/** Bindings that leave one exchange. */
-class SourceTable {
-  readonly all: Binding[] = [];
-  /** Bindings by exact key, for direct exchanges. */
-  readonly byKey = new Map<string, Binding[]>();
-  /** Words of the patterns, beside `all`, for topic exchanges. */
-  readonly patterns: (readonly string[])[] = [];
-}
+const NO_BINDINGS: ReadonlySet<Binding> = new Set();
 
 /** The state of routing one message. */
 interface Walk {
   readonly keys: readonly string[];
-  readonly headers: () => FieldTable;
+  readonly properties: () => Properties;
   readonly reached: Set<Queue>;
   readonly visited: Set<string>;
 }
@@ -36,7 +28,9 @@ export class Vhost {
   readonly name: string;
   readonly exchanges = new Map<string, Exchange>();
   readonly queues = new Map<string, Queue>();
-  readonly #sources = new Map<string, SourceTable>();
+  readonly #sources = new Map<string, BindingTable>();
+  /** Bindings by what they lead to. */
+  readonly #incoming = new Map<string, Set<Binding>>();
   /** Goes up with every change: routes remembered for another version are stale. */
   version = 0;
 
@@ -81,53 +75,39 @@ export class Vhost {
   }
 
   putBinding(binding: Binding): void {
-    if (this.findBinding(binding) !== undefined) return;
     let table = this.#sources.get(binding.source);
-    if (table === undefined) this.#sources.set(binding.source, (table = new SourceTable()));
-    table.all.push(binding);
-    table.patterns.push(wordsOf(binding.routingKey));
-    const sameKey = table.byKey.get(binding.routingKey);
-    if (sameKey === undefined) table.byKey.set(binding.routingKey, [binding]);
-    else sameKey.push(binding);
+    if (table?.find(binding) !== undefined) return;
+    if (table === undefined) this.#sources.set(binding.source, (table = new BindingTable()));
+    table.add(binding);
+    const destination = destinationKey(binding.destination);
+    const incoming = this.#incoming.get(destination);
+    if (incoming === undefined) this.#incoming.set(destination, new Set([binding]));
+    else incoming.add(binding);
     this.version++;
   }
 
   removeBinding(binding: Binding): void {
     const table = this.#sources.get(binding.source);
-    const known = this.findBinding(binding);
+    const known = table?.find(binding);
     if (table === undefined || known === undefined) return;
-    const at = table.all.indexOf(known);
-    table.all.splice(at, 1);
-    table.patterns.splice(at, 1);
-    const sameKey = table.byKey.get(known.routingKey)?.filter((other) => other !== known) ?? [];
-    if (sameKey.length === 0) table.byKey.delete(known.routingKey);
-    else table.byKey.set(known.routingKey, sameKey);
-    if (table.all.length === 0) this.#sources.delete(binding.source);
+    table.remove(known);
+    if (table.all.size === 0) this.#sources.delete(binding.source);
+    const destination = destinationKey(known.destination);
+    const incoming = this.#incoming.get(destination);
+    if (incoming?.delete(known) === true && incoming.size === 0) this.#incoming.delete(destination);
     this.version++;
   }
 
   findBinding(wanted: Binding): Binding | undefined {
-    return this.#sources
-      .get(wanted.source)
-      ?.byKey.get(wanted.routingKey)
-      ?.find(
-        (binding) =>
-          sameDestination(binding.destination, wanted.destination) &&
-          sameTable(binding.arguments, wanted.arguments),
-      );
+    return this.#sources.get(wanted.source)?.find(wanted);
   }
 
-  bindingsFrom(source: string): readonly Binding[] {
-    return this.#sources.get(source)?.all ?? [];
+  bindingsFrom(source: string): ReadonlySet<Binding> {
+    return this.#sources.get(source)?.all ?? NO_BINDINGS;
   }
 
-  bindingsTo(destination: Destination): readonly Binding[] {
-    const found: Binding[] = [];
-    for (const table of this.#sources.values()) {
-      for (const binding of table.all)
-        if (sameDestination(binding.destination, destination)) found.push(binding);
-    }
-    return found;
+  bindingsTo(destination: Destination): ReadonlySet<Binding> {
+    return this.#incoming.get(destinationKey(destination)) ?? NO_BINDINGS;
   }
 
   /**
@@ -137,9 +117,9 @@ export class Vhost {
   route(
     exchange: Exchange | undefined,
     keys: readonly string[],
-    headers: () => FieldTable,
+    properties: () => Properties,
   ): readonly Queue[] {
-    const walk: Walk = { keys, headers, reached: new Set(), visited: new Set() };
+    const walk: Walk = { keys, properties, reached: new Set(), visited: new Set() };
     if (exchange === undefined) {
       for (const key of keys) this.#reachQueue(key, walk);
     } else {
@@ -151,8 +131,9 @@ export class Vhost {
 
   #follow(exchange: Exchange, walk: Walk): void {
     const before = walk.reached.size;
+    const table = this.#sources.get(exchange.name);
     for (const key of walk.keys) {
-      for (const binding of this.#matching(exchange, key, walk.headers)) {
+      for (const binding of table?.match(exchange, key, walk.properties) ?? NO_BINDINGS) {
         if (binding.destination.kind === 'queue') this.#reachQueue(binding.destination.name, walk);
         else this.#followName(binding.destination.name, walk);
       }
@@ -169,31 +150,12 @@ export class Vhost {
     this.#follow(next, walk);
   }
 
-  #matching(exchange: Exchange, key: string, headers: () => FieldTable): readonly Binding[] {
-    const table = this.#sources.get(exchange.name);
-    if (table === undefined) return [];
-    switch (exchange.type) {
-      case 'direct':
-        return table.byKey.get(key) ?? [];
-      case 'fanout':
-        return table.all;
-      case 'topic': {
-        const words = wordsOf(key);
-        return table.all.filter((_, i) => topicMatches(table.patterns[i] ?? [], words));
-      }
-      case 'headers': {
-        const wanted = headers();
-        return table.all.filter((binding) => headersMatch(binding.arguments, wanted));
-      }
-    }
-  }
-
   #reachQueue(name: string, walk: Walk): void {
     const queue = this.queues.get(name);
     if (queue !== undefined) walk.reached.add(queue);
   }
 }
 
-function sameDestination(a: Destination, b: Destination): boolean {
-  return a.kind === b.kind && a.name === b.name;
+function destinationKey({ kind, name }: Destination): string {
+  return `${kind} ${name}`;
 }

@@ -1,4 +1,5 @@
 import { CONSUMERS_PROBES } from './consumers.js';
+import { EXCHANGES_PROBES } from './exchanges.js';
 import { MESSAGES_PROBES } from './messages.js';
 import type { Probe } from './probe.js';
 import { REFUSALS_PROBES } from './refusals.js';
@@ -12,4 +13,5 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...TRANSACTIONS_PROBES,
   ...REPLIES_PROBES,
   ...CONSUMERS_PROBES,
+  ...EXCHANGES_PROBES,
 };

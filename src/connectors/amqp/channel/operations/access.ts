@@ -1,4 +1,7 @@
-import type { Exchange, Queue } from '../../topology/types.js';
+import { weightOf } from '../../topology/consistent-hash.js';
+import { matchMode } from '../../topology/headers-match.js';
+import type { Binding, Exchange, Queue } from '../../topology/types.js';
+import { routingTypeOf } from '../../topology/types.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
 
@@ -42,6 +45,13 @@ export function existingExchange(channel: AmqpChannel, name: string): Exchange {
   const exchange = vhost.exchanges.get(name);
   if (exchange === undefined) throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
   return exchange;
+}
+
+/** 406 when the exchange's type cannot do with the key or the arguments of a binding. */
+export function checkBinding(source: Exchange, binding: Pick<Binding, 'routingKey' | 'arguments'>): void {
+  const type = routingTypeOf(source);
+  if (type === 'headers') matchMode(binding.arguments);
+  else if (type === 'x-consistent-hash') weightOf(binding.routingKey);
 }
 
 /** 403 for what is never possible on the default exchange. */

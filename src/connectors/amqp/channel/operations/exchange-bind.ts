@@ -1,7 +1,6 @@
-import { matchMode } from '../../topology/headers-match.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { existingExchange, refuseDefaultExchange } from './access.js';
+import { checkBinding, existingExchange, refuseDefaultExchange } from './access.js';
 
 /** exchange.bind: messages of the source also go through the destination. Idempotent. */
 export async function exchangeBind(channel: AmqpChannel, args: MethodArgs<'exchange.bind'>): Promise<void> {
@@ -10,7 +9,7 @@ export async function exchangeBind(channel: AmqpChannel, args: MethodArgs<'excha
   refuseDefaultExchange(args.destination);
   const source = existingExchange(channel, args.source);
   const destination = existingExchange(channel, args.destination);
-  if (source.type === 'headers') matchMode(args.arguments);
+  checkBinding(source, args);
   await host.topology.bind(host.vhost, {
     source: source.name,
     destination: { kind: 'exchange', name: destination.name },

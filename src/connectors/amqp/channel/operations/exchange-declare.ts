@@ -1,6 +1,7 @@
 import { Equivalence } from '../../mapping/equivalence.js';
 import type { Exchange, ExchangeType } from '../../topology/types.js';
-import { EXCHANGE_TYPES } from '../../topology/types.js';
+import { checkHashArguments } from '../../topology/consistent-hash.js';
+import { delayedTypeOf, EXCHANGE_TYPES } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
@@ -25,6 +26,7 @@ export async function exchangeDeclare(
       internal: args.internal,
       arguments: args.arguments,
     };
+    checkTypeArguments(wanted);
     if (!host.vhost.exchanges.has(name)) {
       if (name.startsWith('amq.')) {
         throw new ReplyError(403, `exchange name '${name}' contains reserved prefix 'amq.*'`);
@@ -40,6 +42,14 @@ function exchangeType(text: string): ExchangeType {
   const type = EXCHANGE_TYPES.find((known) => known === text);
   if (type !== undefined) return type;
   throw new ReplyError(503, text === '' ? "invalid exchange type ''" : `unknown exchange type '${text}'`);
+}
+
+function checkTypeArguments({ type, arguments: table }: Exchange): void {
+  const delayedType = type === 'x-delayed-message' ? delayedTypeOf(table) : undefined;
+  if (type === 'x-delayed-message' && delayedType === undefined) {
+    throw new ReplyError(406, "Invalid argument, 'x-delayed-type' must be an existing exchange type");
+  }
+  if ((delayedType ?? type) === 'x-consistent-hash') checkHashArguments(table);
 }
 
 function checkEquivalent(current: Exchange, wanted: Exchange, vhost: string): void {

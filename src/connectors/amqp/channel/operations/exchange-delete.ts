@@ -17,7 +17,7 @@ export async function exchangeDelete(
   }
   const exchange = vhost.exchanges.get(name);
   if (exchange !== undefined) {
-    if (args.ifUnused && vhost.bindingsFrom(name).length > 0) {
+    if (args.ifUnused && vhost.bindingsFrom(name).size > 0) {
       throw new ReplyError(406, `exchange '${name}' in vhost '${vhost.name}' in use`);
     }
     await host.topology.deleteExchange(vhost, exchange);

@@ -1,9 +1,8 @@
-import { matchMode } from '../../topology/headers-match.js';
 import { isDurable } from '../../topology/topology.js';
 import type { Binding } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { existingExchange, queueName, refuseDefaultExchange, usableQueue } from './access.js';
+import { checkBinding, existingExchange, queueName, refuseDefaultExchange, usableQueue } from './access.js';
 
 /** queue.bind: messages of an exchange with this key (or these headers) reach the queue. Idempotent. */
 export async function queueBind(channel: AmqpChannel, args: MethodArgs<'queue.bind'>): Promise<void> {
@@ -11,7 +10,7 @@ export async function queueBind(channel: AmqpChannel, args: MethodArgs<'queue.bi
   refuseDefaultExchange(args.exchange);
   const queue = usableQueue(channel, args.queue);
   const exchange = existingExchange(channel, args.exchange);
-  if (exchange.type === 'headers') matchMode(args.arguments);
+  checkBinding(exchange, args);
   const binding: Binding = {
     source: exchange.name,
     destination: { kind: 'queue', name: queue.name },
