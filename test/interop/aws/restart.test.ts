@@ -94,4 +94,32 @@ describe('after a restart', () => {
     const { Messages } = await sqs.send(new ReceiveMessageCommand({ QueueUrl: 'kept' }));
     expect(Messages?.[0]?.Body).toContain('"Message" : "after"');
   });
+
+  it('what was deleted from a dead-letter queue stays deleted (softwaremill/elasticmq#618)', async () => {
+    const before = await start();
+    await before.sqs.send(new CreateQueueCommand({ QueueName: 'dead' }));
+    const RedrivePolicy =
+      '{"deadLetterTargetArn":"arn:aws:sqs:kubemq:000000000000:dead","maxReceiveCount":1}';
+    await before.sqs.send(new CreateQueueCommand({ QueueName: 'work', Attributes: { RedrivePolicy } }));
+    for (const MessageBody of ['kept', 'deleted']) {
+      await before.sqs.send(new SendMessageCommand({ QueueUrl: 'work', MessageBody }));
+    }
+    const give = { QueueUrl: 'work', MaxNumberOfMessages: 10, VisibilityTimeout: 0 };
+    expect((await before.sqs.send(new ReceiveMessageCommand(give))).Messages).toHaveLength(2);
+    const look = new ReceiveMessageCommand({ QueueUrl: 'dead', VisibilityTimeout: 60, WaitTimeSeconds: 10 });
+    const letters = [...((await before.sqs.send(look)).Messages ?? [])];
+    letters.push(...((await before.sqs.send(look)).Messages ?? []));
+    const ReceiptHandle = letters.find(({ Body }) => Body === 'deleted')?.ReceiptHandle;
+    await before.sqs.send(new DeleteMessageCommand({ QueueUrl: 'dead', ReceiptHandle }));
+    await stop();
+
+    const { sqs } = await start();
+    const AttributeNames = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'] as const;
+    const { Attributes } = await sqs.send(
+      new GetQueueAttributesCommand({ QueueUrl: 'dead', AttributeNames: [...AttributeNames] }),
+    );
+    const total = Object.values(Attributes ?? {}).reduce((sum, count) => sum + Number(count), 0);
+    expect(total).toBe(1);
+    expect((await sqs.send(new ReceiveMessageCommand(give))).Messages).toBeUndefined();
+  });
 });
