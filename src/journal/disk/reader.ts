@@ -15,6 +15,8 @@ const AHEAD = 3;
 const CHUNK_BYTES = 16 << 10;
 const CHUNK_OVERLAP_BYTES = 4 << 10;
 const CHUNKS_MAX = 2048;
+/** So many neighbours missing in a row mean that somebody walks; fewer may be readers side by side. */
+const RUN_MIN = 12;
 
 /** Reads the store: what is in memory at once, what lies in order by large blocks ahead of time, everything else by small ones. */
 export class Reader {
@@ -25,8 +27,9 @@ export class Reader {
   readonly #chunks: BlockCache;
   /** The block used last: readers walk forward. */
   #last: Block | undefined;
-  /** The small block that was missing last: when its neighbour is missing next, somebody walks. */
+  /** The small block that was missing last, and how many in a row were each other's neighbours until then. */
   #lastChunk = -1;
+  #run = 0;
 
   constructor(segments: SegmentStore, recent: RecentBytes, extentBytes: number) {
     this.#segments = segments;
@@ -61,8 +64,12 @@ export class Reader {
     }
     const chunk = this.#chunks.numberOf(position);
     const stream = this.#streams.numberOf(position);
-    const walks = chunk === this.#lastChunk || chunk === this.#lastChunk + 1 || this.#streams.has(stream);
-    this.#lastChunk = chunk;
+    if (chunk !== this.#lastChunk) {
+      this.#run = chunk === this.#lastChunk + 1 ? this.#run + 1 : 0;
+      this.#lastChunk = chunk;
+    }
+    const walks =
+      this.#run >= RUN_MIN || this.#streams.has(stream) || (this.#last?.number ?? -2) + 1 === stream;
     const block = await (walks ? this.#streams.load(stream, segment) : this.#chunks.load(chunk, segment));
     const bytes = view(block, position, length);
     // Larger than a block, or a block of the segment being written that was read when it was shorter.
