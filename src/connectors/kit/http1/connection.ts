@@ -125,7 +125,10 @@ export class Http1Connection implements ExchangeConnection {
       this.#outbox.add(next.text, next.isAscii, next.bytes);
       this.#open--;
       this.#openBytes -= next.body.length;
-      next = next.next;
+      // Unlinked, so that who keeps an old exchange does not keep all that came after it.
+      const following: HttpExchange | undefined = next.next;
+      next.next = undefined;
+      next = following;
     }
     this.#first = next;
     if (next === undefined) this.#last = undefined;
@@ -280,8 +283,11 @@ export class Http1Connection implements ExchangeConnection {
   }
 
   #tellPeerGone(): void {
-    for (let exchange = this.#first; exchange !== undefined; exchange = exchange.next) {
+    let exchange = this.#first;
+    while (exchange !== undefined) {
+      const { next }: HttpExchange = exchange;
       exchange.tellPeerGone();
+      exchange = next;
     }
   }
 }

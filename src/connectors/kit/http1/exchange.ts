@@ -84,7 +84,7 @@ export class HttpExchange {
     if (this.answered || this.#connection.closed) return;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     const head = this.#connection.writeHead(this, status, headers, length);
-    if (length === 0 || this.method === 'HEAD') {
+    if (length === 0 || status === 204 || status === 304 || this.method === 'HEAD') {
       this.text = head;
     } else if (typeof body === 'string') {
       this.text = head + body;

@@ -213,6 +213,18 @@ describe('HTTP/1.1 server', () => {
     expect(kept.got).not.toContain('/never');
   });
 
+  it('sends no body with statuses that have none', async () => {
+    const { port } = await serve((exchange) =>
+      exchange.reply(exchange.url === '/204' ? 204 : 304, [], 'none'),
+    );
+    const peer = new Peer(port);
+    peer.send(get('/204') + get('/304') + get('/304'));
+    await expect.poll(() => peer.got.split('HTTP/1.1 ').length, { interval: 2 }).toBe(4);
+    await expect.poll(() => peer.got.endsWith('\r\n\r\n')).toBe(true);
+    expect(peer.got).not.toContain('none');
+    expect(peer.got).not.toContain('Content-Length');
+  });
+
   it('lets peers that closed their side have their answers, and tells those that wait', async () => {
     const waiting: HttpExchange[] = [];
     let gone = 0;
