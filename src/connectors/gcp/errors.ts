@@ -1,6 +1,6 @@
-import { status } from '@grpc/grpc-js';
 import { BrokerError } from '../../core/errors.js';
-import { grpcStatus, type GrpcErrorTable, type GrpcStatus } from '../kit/grpc-call.js';
+import { grpcStatus, type GrpcErrorTable } from '../kit/grpc-call.js';
+import { status, type GrpcStatus, type StatusCode } from '../kit/grpc-status.js';
 
 /** Every kind of error as its gRPC status code (google.rpc.Code). */
 export const GCP_STATUS: GrpcErrorTable = {
@@ -21,7 +21,7 @@ export const GCP_STATUS: GrpcErrorTable = {
 export class StatusError extends Error {
   readonly status: GrpcStatus;
 
-  constructor(code: status, details: string) {
+  constructor(code: StatusCode, details: string) {
     super(details);
     this.name = 'StatusError';
     this.status = { code, details };

@@ -1,4 +1,4 @@
-import type { handleUnaryCall } from '@grpc/grpc-js';
+import type { UnaryCall, UnaryHandler } from '../kit/grpc-call.js';
 import { statusOf } from './errors.js';
 import type { GcpServices } from './services.js';
 
@@ -12,24 +12,29 @@ export interface CallEvents {
   on(event: 'cancelled', listener: () => void): unknown;
 }
 
-/** The operation as grpc-js wants it: whatever it throws becomes the call's status. */
+/** The operation as a handler: whatever it throws becomes the call's status. */
 export function unary<Request, Response>(
   services: GcpServices,
   operation: Operation<Request, Response>,
-): handleUnaryCall<Request, Response> {
+): UnaryHandler<Request, Response> {
   const { counters } = services;
-  return (call, callback) => {
+  const fail = (call: UnaryCall<Request, Response>, caught: unknown): void => {
+    counters.errors++;
+    call.fail(statusOf(caught));
+  };
+  return (call) => {
     counters.calls++;
-    const fail = (caught: unknown): void => {
-      counters.errors++;
-      callback(statusOf(caught));
-    };
     try {
       const reply = operation(call.request, call);
-      if (reply instanceof Promise) reply.then((response: Response) => callback(null, response), fail);
-      else callback(null, reply);
+      if (!(reply instanceof Promise)) call.reply(reply);
+      else {
+        reply.then(
+          (response: Response) => call.reply(response),
+          (caught: unknown) => fail(call, caught),
+        );
+      }
     } catch (caught) {
-      fail(caught);
+      fail(call, caught);
     }
   };
 }

@@ -1,15 +1,20 @@
-import type { Metadata, status } from '@grpc/grpc-js';
 import { BrokerError, type ErrorKind } from '../../core/errors.js';
+import type { GrpcStatus, StatusCode } from './grpc-status.js';
+import type { StreamCallEvent } from './grpc/handlers.js';
+
+export { status, type GrpcStatus } from './grpc-status.js';
+export type {
+  AnyHandler,
+  BidiCall,
+  BidiHandler,
+  ServerStreamCall,
+  ServiceHandlers,
+  UnaryCall,
+  UnaryHandler,
+} from './grpc/handlers.js';
 
 /** A connector's whole mapping from error kinds to gRPC status codes. */
-export type GrpcErrorTable = Readonly<Record<ErrorKind, status>>;
-
-/** What ends a call with an error: give it to a unary callback, or to `failCall`. */
-export interface GrpcStatus {
-  readonly code: status;
-  readonly details: string;
-  readonly metadata?: Metadata;
-}
+export type GrpcErrorTable = Readonly<Record<ErrorKind, StatusCode>>;
 
 /** Whatever was caught, as a status by the connector's table. A cause never reaches the wire. */
 export function grpcStatus(caught: unknown, table: GrpcErrorTable): GrpcStatus {
@@ -17,22 +22,12 @@ export function grpcStatus(caught: unknown, table: GrpcErrorTable): GrpcStatus {
   return { code: table[error.kind], details: error.message };
 }
 
-/** The part of grpc-js's server streams that this file needs. */
-export interface ServerStream {
-  emit(event: 'error', status: GrpcStatus): boolean;
-}
-
-/** Ends a server or bidi stream with a status. */
-export function failCall(call: ServerStream, status: GrpcStatus): void {
-  call.emit('error', status);
-}
-
-/** The writing side of grpc-js's server and bidi streams. */
+/** The writing side of a call that streams answers. */
 export interface WritableCall<T> {
   write(message: T, accepted?: () => void): boolean;
-  end(): unknown;
-  on(event: 'drain' | 'cancelled' | 'close' | 'finish', listener: () => void): unknown;
-  emit(event: 'error', status: GrpcStatus): boolean;
+  end(): void;
+  fail(status: GrpcStatus): void;
+  on(event: StreamCallEvent, listener: () => void): unknown;
 }
 
 /**
@@ -52,7 +47,7 @@ export class FlowWriter<T> {
       this.#full = false;
       this.#wake();
     });
-    for (const event of ['cancelled', 'close', 'finish'] as const) {
+    for (const event of ['cancelled', 'close'] as const) {
       call.on(event, () => this.#over());
     }
   }
@@ -85,7 +80,7 @@ export class FlowWriter<T> {
   fail(status: GrpcStatus): void {
     if (this.#ended) return;
     this.#over();
-    failCall(this.#call, status);
+    this.#call.fail(status);
   }
 
   /**

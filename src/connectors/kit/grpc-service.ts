@@ -5,7 +5,6 @@ import {
   type DescService,
   type MessageShape,
 } from '@bufbuild/protobuf';
-import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 
 /** A pair of pure functions between a message and its bytes. `decode` throws on bytes that are no such message. */
 export interface MessageCodec<T> {
@@ -27,34 +26,23 @@ export function protobufCodec<S extends DescMessage>(schema: S): MessageCodec<Me
   };
 }
 
-export type CallKind = 'unary' | 'client-stream' | 'server-stream' | 'bidi';
+/** A stream of requests with one answer is served as `bidi`: the handler writes once. */
+export type CallKind = 'unary' | 'server-stream' | 'bidi';
 
-export interface MethodSpec<Request, Response> {
+/** One method of a service. */
+export interface MethodDefinition {
   /** `/package.Service/Method`. */
   readonly path: string;
   readonly kind: CallKind;
-  readonly request: MessageCodec<Request>;
-  readonly response: MessageCodec<Response>;
+  readonly request: AnyMessageCodec;
+  readonly response: AnyMessageCodec;
 }
 
-/** One method of a grpc-js service definition, over codecs of one's own. */
-export function defineMethod<Request, Response>(
-  spec: MethodSpec<Request, Response>,
-): MethodDefinition<Request, Response> {
-  const { request, response } = spec;
-  return {
-    path: spec.path,
-    requestStream: spec.kind === 'client-stream' || spec.kind === 'bidi',
-    responseStream: spec.kind === 'server-stream' || spec.kind === 'bidi',
-    requestSerialize: (value) => asBuffer(request.encode(value)),
-    requestDeserialize: (bytes) => request.decode(bytes),
-    responseSerialize: (value) => asBuffer(response.encode(value)),
-    responseDeserialize: (bytes) => response.decode(bytes),
-  };
-}
+/** Methods by the names of their handlers. */
+export type ServiceDefinition = Readonly<Record<string, MethodDefinition>>;
 
 /**
- * A grpc-js service definition from a generated service: methods under their local names (`sendEvent`). `codecs` replaces
+ * A service definition from a generated service: methods under their local names (`sendEvent`). `codecs` replaces
  * the generated codec of single message types, by full type name, for hot ones.
  */
 export function defineService(
@@ -64,23 +52,19 @@ export function defineService(
   return Object.fromEntries(
     service.methods.map((method) => [
       method.localName,
-      defineMethod<unknown, unknown>({
+      {
         path: `/${service.typeName}/${method.name}`,
         kind: KINDS[method.methodKind],
         request: codecs[method.input.typeName] ?? protobufCodec(method.input),
         response: codecs[method.output.typeName] ?? protobufCodec(method.output),
-      }),
+      },
     ]),
   );
 }
 
 const KINDS = {
   unary: 'unary',
-  client_streaming: 'client-stream',
+  client_streaming: 'bidi',
   server_streaming: 'server-stream',
   bidi_streaming: 'bidi',
 } as const;
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}

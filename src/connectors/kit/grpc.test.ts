@@ -1,37 +1,28 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import {
-  Client,
-  credentials,
-  type ServerUnaryCall,
-  type sendUnaryData,
-  type ServerDuplexStream,
-} from '@grpc/grpc-js';
+import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../base/clock.js';
 import { silentLog } from '../../base/log.js';
-import { FlowWriter } from './grpc-call.js';
-import { createGrpcListener, isEndlessTimeout, type GrpcListener } from './grpc.js';
-import { defineMethod, type MessageCodec } from './grpc-service.js';
+import { FlowWriter, type BidiCall, type UnaryCall } from './grpc-call.js';
+import { createGrpcListener, type GrpcListener } from './grpc.js';
+import type { MessageCodec, MethodDefinition } from './grpc-service.js';
 
 const text: MessageCodec<string> = {
   encode: (value) => Buffer.from(value),
   decode: (bytes) => Buffer.from(bytes).toString(),
 };
-const echo = defineMethod<string, string>({
-  path: '/t.T/Echo',
-  kind: 'unary',
-  request: text,
-  response: text,
-});
-const talk = defineMethod<string, string>({ path: '/t.T/Talk', kind: 'bidi', request: text, response: text });
+const echo: MethodDefinition = { path: '/t.T/Echo', kind: 'unary', request: text, response: text };
+const talk: MethodDefinition = { path: '/t.T/Talk', kind: 'bidi', request: text, response: text };
+const serialize = (value: string): Buffer => Buffer.from(text.encode(value));
+const deserialize = (bytes: Buffer): string => text.decode(bytes);
 
 const opened: { close(): void }[] = [];
 let listener: GrpcListener;
 
 async function open(handlers: {
-  echo?: (call: ServerUnaryCall<string, string>, reply: sendUnaryData<string>) => void;
-  talk?: (call: ServerDuplexStream<string, string>) => void;
+  echo?: (call: UnaryCall<string, string>) => void;
+  talk?: (call: BidiCall<string, string>) => void;
 }): Promise<{ client: Client; port: number }> {
   listener = createGrpcListener({
     host: '127.0.0.1',
@@ -43,10 +34,8 @@ async function open(handlers: {
   listener.server.addService(
     { echo, talk },
     {
-      echo:
-        handlers.echo ??
-        ((call: ServerUnaryCall<string, string>, reply: sendUnaryData<string>) => reply(null, call.request)),
-      talk: handlers.talk ?? ((call: ServerDuplexStream<string, string>) => call.end()),
+      echo: handlers.echo ?? ((call: UnaryCall<string, string>) => call.reply(call.request)),
+      talk: handlers.talk ?? ((call: BidiCall<string, string>) => call.end()),
     },
   );
   const port = await listener.listen();
@@ -57,16 +46,10 @@ async function open(handlers: {
 
 function call(client: Client, message: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(
-      echo.path,
-      echo.requestSerialize,
-      echo.responseDeserialize,
-      message,
-      (error, reply) => {
-        if (error !== null) reject(error);
-        else resolve(reply ?? '');
-      },
-    );
+    client.makeUnaryRequest(echo.path, serialize, deserialize, message, (error, reply) => {
+      if (error !== null) reject(error);
+      else resolve(reply ?? '');
+    });
   });
 }
 
@@ -94,8 +77,8 @@ describe('gRPC listener', () => {
     const reply = await new Promise((resolve, reject) => {
       client.makeUnaryRequest(
         echo.path,
-        echo.requestSerialize,
-        echo.responseDeserialize,
+        serialize,
+        deserialize,
         'far',
         { deadline: Date.now() + 2 ** 42 },
         (error, answer) => {
@@ -105,8 +88,6 @@ describe('gRPC listener', () => {
       );
     });
     expect(reply).toBe('far');
-    expect(['1193047H', '4294967S', '99999999M'].every(isEndlessTimeout)).toBe(true);
-    expect(['596H', '2147483S', '1000m', '99999999n', '1u', ''].some(isEndlessTimeout)).toBe(false);
   });
 
   it('ends only the connection that sends garbage', async () => {
@@ -127,8 +108,8 @@ describe('gRPC listener', () => {
     let finish: (() => void) | undefined;
     const started = new Promise<void>((running) => {
       void open({
-        echo: (request, reply) => {
-          finish = () => reply(null, request.request);
+        echo: (request) => {
+          finish = () => request.reply(request.request);
           running();
         },
       }).then(({ client }) => {
@@ -147,7 +128,7 @@ describe('gRPC listener', () => {
 
   it('drain cuts what outlives the grace; stop is idempotent', async () => {
     const { client } = await open({ talk: () => undefined });
-    const stream = client.makeBidiStreamRequest(talk.path, talk.requestSerialize, talk.responseDeserialize);
+    const stream = client.makeBidiStreamRequest(talk.path, serialize, deserialize);
     const failed = once(stream, 'error');
     stream.on('data', () => undefined);
     stream.write('hello');
@@ -183,7 +164,6 @@ describe('FlowWriter', () => {
     const { client } = await open({
       talk: (stream) => {
         const writer = new FlowWriter<string>(stream);
-        stream.on('error', () => undefined);
         const pump = async (): Promise<void> => {
           while (await writer.ready()) {
             writer.write('y'.repeat(64 * 1024));
@@ -194,7 +174,7 @@ describe('FlowWriter', () => {
         void pump();
       },
     });
-    const stream = client.makeBidiStreamRequest(talk.path, talk.requestSerialize, talk.responseDeserialize);
+    const stream = client.makeBidiStreamRequest(talk.path, serialize, deserialize);
     stream.on('error', () => undefined);
     stream.write('go');
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -1,21 +1,19 @@
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
-import type { Http2Server, ServerOptions as Http2ServerOptions } from 'node:http2';
-import { Server, ServerCredentials, type ConnectionInjector, type ServerOptions } from '@grpc/grpc-js';
-import type { Clock } from '../../base/clock.js';
+import type { Clock, Timer } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { GrpcServer } from './grpc/server.js';
+import { Http2Connection } from './http2/connection.js';
+import { HTTP2_LIMITS } from './http2/limits.js';
+import { looksLikeHttp1, PrefaceReader } from './http2/preface.js';
 
-/** Bounds of every gRPC listener. */
+/** Bounds of every gRPC listener, besides those of each connection. */
 export const GRPC_LIMITS = {
   /** Connections at once; further ones are closed unanswered. */
   connectionsMax: 10_000,
-  /** Calls at once on one connection. */
-  streamsPerConnectionMax: 100_000,
-  /** Bytes a peer may send ahead on one call, and on one connection, before they are read. */
-  streamWindowBytes: 1024 * 1024,
-  connectionWindowBytes: 8 * 1024 * 1024,
-  /** A silent peer is asked whether it is there, and cut when it does not answer in time. */
-  keepaliveMs: 20_000,
-  keepaliveTimeoutMs: 10_000,
+  /** Bytes of unfinished messages on one connection, besides one message of the largest size. */
+  heldBytesMax: 64 * 1024 * 1024,
+  /** How often silent peers are looked for. */
+  tickMs: 1_000,
 } as const;
 
 export interface GrpcListenerOptions {
@@ -29,14 +27,21 @@ export interface GrpcListenerOptions {
   readonly maxReceiveBytes: number;
   readonly clock: Clock;
   readonly log: Log;
+  /**
+   * Takes over a connection that begins as HTTP/1, e.g. by `server.emit('connection', socket)`, and ends it when the listener
+   * drains. Without it such connections are refused.
+   */
+  readonly http1?: (socket: Socket) => void;
 }
 
-/** A plain-text HTTP/2 port with a gRPC server behind it. */
+/** A port with a gRPC server behind it: HTTP/2 with prior knowledge. */
 export interface GrpcListener {
   /** Add services before `listen`. */
-  readonly server: Server;
+  readonly server: GrpcServer;
   /** Binds; resolves with the port. Rejects when the address is taken. */
   listen(): Promise<number>;
+  /** Serves a socket that something else accepted, such as a TLS server that agreed on `h2`. */
+  accept(socket: Socket): void;
   /**
    * Stops accepting connections and calls and lets running ones end; what is left after `graceMs` is cut. Long-lived
    * streams must be ended by their connector, else they last for the whole grace.
@@ -49,47 +54,32 @@ export interface GrpcListener {
 }
 
 /**
- * Makes a gRPC listener. The sockets are accepted here and handed to grpc-js, so that they can be counted, bounded and
- * cut. Bytes that are no HTTP/2 end their own connection only.
- *
- * grpc-js sends no GOAWAY for frequent keepalive pings and answers them without calls, so clients may ping as often as
- * they like (the native contract allows one in 5 s).
+ * Makes a gRPC listener. Bytes that are no HTTP/2 end their own connection only. Clients may send keepalive pings as often as
+ * they like (the native contract allows one in 5 s), within the bound on control frames.
  */
 export function createGrpcListener(options: GrpcListenerOptions): GrpcListener {
   return new Listener(options);
 }
 
+const REFUSE_HTTP1 =
+  'HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+
 class Listener implements GrpcListener {
-  readonly server: Server;
+  readonly server: GrpcServer;
   readonly #options: GrpcListenerOptions;
   readonly #net: NetServer;
-  readonly #sockets = new Set<Socket>();
-  readonly #injector: ConnectionInjector;
+  /** Each socket with its connection, once it has said what it speaks. */
+  readonly #sockets = new Map<Socket, Http2Connection | 'http1' | undefined>();
   #onEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
-  #stopped = false;
+  #ticks: Timer | undefined;
+  #isDraining = false;
 
   constructor(options: GrpcListenerOptions) {
     this.#options = options;
-    const serverOptions: ServerOptions = {
-      'grpc.max_receive_message_length': options.maxReceiveBytes,
-      'grpc.max_send_message_length': -1,
-      'grpc.max_concurrent_streams': GRPC_LIMITS.streamsPerConnectionMax,
-      'grpc.keepalive_time_ms': GRPC_LIMITS.keepaliveMs,
-      'grpc.keepalive_timeout_ms': GRPC_LIMITS.keepaliveTimeoutMs,
-      // Channelz counts every message; nobody reads it here.
-      'grpc.enable_channelz': 0,
-    };
-    this.server = new Server(serverOptions);
-    widenStreamWindows(this.server);
-    this.#injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
-    widenConnectionWindows(this.server);
-    dropEndlessTimeouts(this.server);
-    this.#net = createServer({ noDelay: true, keepAlive: true }, (socket) => {
-      this.#open(socket);
-      this.#injector.injectConnection(socket);
-    });
-    this.#net.maxConnections = GRPC_LIMITS.connectionsMax;
+    const { maxReceiveBytes, clock, log } = options;
+    this.server = new GrpcServer({ maxReceiveBytes, heldBytesMax: GRPC_LIMITS.heldBytesMax, clock, log });
+    this.#net = createServer({ noDelay: true, keepAlive: true }, (socket) => this.accept(socket));
   }
 
   async listen(): Promise<number> {
@@ -104,6 +94,7 @@ class Listener implements GrpcListener {
     this.#net.on('error', (error) => {
       this.#options.log.error('gRPC listener failed', { error: error.message });
     });
+    this.#tickLater();
     return (this.#net.address() as AddressInfo).port;
   }
 
@@ -112,31 +103,97 @@ class Listener implements GrpcListener {
   }
 
   async drain(graceMs: number): Promise<void> {
+    this.#isDraining = true;
     const closed = this.#stopAccepting();
-    // Each session says GOAWAY now and closes with its last call.
-    this.#injector.drain(graceMs);
+    for (const [socket, connection] of this.#sockets) {
+      if (connection === undefined) socket.destroy();
+      else if (connection !== 'http1') connection.drain();
+    }
     await this.#emptyWithin(graceMs);
-    this.#cut();
+    await this.#cut();
     await closed;
   }
 
   async stop(): Promise<void> {
+    this.#isDraining = true;
     const closed = this.#stopAccepting();
-    this.#cut();
-    if (!this.#stopped) {
-      this.#stopped = true;
-      this.server.forceShutdown();
-    }
+    this.#ticks?.cancel();
+    this.server.stop();
+    await this.#cut();
     await closed;
   }
 
-  #open(socket: Socket): void {
-    this.#sockets.add(socket);
+  accept(socket: Socket): void {
+    if (this.#isDraining || this.#sockets.size >= GRPC_LIMITS.connectionsMax) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.set(socket, undefined);
     // Resets are everyday life; the close that follows is what counts.
     socket.on('error', () => undefined);
-    socket.once('close', () => {
-      this.#sockets.delete(socket);
-      if (this.#sockets.size === 0) this.#onEmpty?.();
+    socket.once('close', () => this.#gone(socket));
+    this.#greet(socket);
+  }
+
+  #gone(socket: Socket): void {
+    const connection = this.#sockets.get(socket);
+    this.#sockets.delete(socket);
+    if (connection instanceof Http2Connection) connection.gone();
+    if (this.#sockets.size === 0) this.#onEmpty?.();
+  }
+
+  /** Waits for the bytes that tell HTTP/2 from HTTP/1 and from noise. */
+  #greet(socket: Socket): void {
+    const preface = new PrefaceReader();
+    const { clock } = this.#options;
+    const timer = clock.after(HTTP2_LIMITS.handshakeMs, () => socket.destroy());
+    const read = (chunk: Buffer): void => {
+      const greeting = preface.push(chunk);
+      if (greeting.kind === 'unknown-yet') return;
+      timer.cancel();
+      socket.off('data', read);
+      if (greeting.kind === 'http2') this.#serve(socket, greeting.rest);
+      else this.#refuse(socket, greeting.bytes);
+    };
+    socket.on('data', read);
+    socket.once('close', () => timer.cancel());
+  }
+
+  #serve(socket: Socket, rest: Buffer): void {
+    const { clock, log } = this.#options;
+    const open = this.server.connection();
+    const connection = new Http2Connection({ socket, limits: HTTP2_LIMITS, clock, log, open });
+    this.#sockets.set(socket, connection);
+    socket.on('data', (chunk: Buffer) => connection.read(chunk));
+    if (rest.length > 0) connection.read(rest);
+  }
+
+  #refuse(socket: Socket, bytes: Buffer): void {
+    const { http1 } = this.#options;
+    if (!looksLikeHttp1(bytes)) {
+      socket.destroy();
+      return;
+    }
+    if (http1 !== undefined) {
+      this.#sockets.set(socket, 'http1');
+      socket.pause();
+      socket.unshift(bytes);
+      http1(socket);
+      socket.resume();
+      return;
+    }
+    socket.resume();
+    socket.end(REFUSE_HTTP1);
+    this.#options.clock.after(HTTP2_LIMITS.lingerMs, () => socket.destroy());
+  }
+
+  #tickLater(): void {
+    this.#ticks = this.#options.clock.after(GRPC_LIMITS.tickMs, () => {
+      const now = this.#options.clock.now();
+      for (const connection of this.#sockets.values()) {
+        if (connection instanceof Http2Connection) connection.tick(now);
+      }
+      if (this.#sockets.size > 0 || !this.#isDraining) this.#tickLater();
     });
   }
 
@@ -160,60 +217,10 @@ class Listener implements GrpcListener {
     this.#onEmpty = undefined;
   }
 
-  #cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#sockets.clear();
-  }
-}
-
-/** Parts of grpc-js 1.14 that have no public name. Both are optional here: without them only the defaults apply. */
-interface ServerInternals {
-  readonly commonServerOptions?: Http2ServerOptions;
-  readonly http2Servers?: ReadonlyMap<Http2Server, unknown>;
-}
-
-/**
- * grpc-js has a public option for a client's receive window but none for a server's, which stays at HTTP/2's 64 KiB: a
- * peer 10 ms away could send 6 MB/s at most.
- */
-function widenStreamWindows(server: Server): void {
-  const options = (server as unknown as ServerInternals).commonServerOptions;
-  if (options === undefined) return;
-  options.settings = { ...options.settings, initialWindowSize: GRPC_LIMITS.streamWindowBytes };
-}
-
-/** The same for all calls of one connection together. */
-function widenConnectionWindows(server: Server): void {
-  for (const http2 of (server as unknown as ServerInternals).http2Servers?.keys() ?? []) {
-    http2.on('session', (session) => session.setLocalWindowSize(GRPC_LIMITS.connectionWindowBytes));
-  }
-}
-
-const MILLISECONDS_BY_UNIT: Readonly<Record<string, number>> = {
-  H: 3_600_000,
-  M: 60_000,
-  S: 1000,
-  m: 1,
-  u: 0.001,
-  n: 0.000001,
-};
-const TIMER_MS_MAX = 0x7fffffff;
-
-/** Whether a `grpc-timeout` is longer than a timer can be (24.8 days). */
-export function isEndlessTimeout(text: string): boolean {
-  const perUnit = MILLISECONDS_BY_UNIT[text.slice(-1)] ?? 0;
-  return Number(text.slice(0, -1)) * perUnit > TIMER_MS_MAX;
-}
-
-/**
- * grpc-js counts a call's timeout in 32 bits of milliseconds: a longer one wraps, and the call ends at once. Google's Python
- * client sends 136 years with every publish that keeps order. Such a call has no deadline that anybody will see.
- */
-function dropEndlessTimeouts(server: Server): void {
-  for (const http2 of (server as unknown as ServerInternals).http2Servers?.keys() ?? []) {
-    http2.prependListener('stream', (_stream, headers) => {
-      const timeout = headers['grpc-timeout'];
-      if (typeof timeout === 'string' && isEndlessTimeout(timeout)) delete headers['grpc-timeout'];
-    });
+  async #cut(): Promise<void> {
+    const gone = [...this.#sockets.keys()].map(
+      (socket) => new Promise<void>((resolve) => void socket.once('close', () => resolve()).destroy()),
+    );
+    await Promise.all(gone);
   }
 }

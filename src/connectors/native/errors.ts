@@ -1,6 +1,6 @@
-import { status } from '@grpc/grpc-js';
 import { BrokerError } from '../../core/errors.js';
-import { grpcStatus, type GrpcErrorTable, type GrpcStatus } from '../kit/grpc-call.js';
+import { grpcStatus, type GrpcErrorTable } from '../kit/grpc-call.js';
+import { status, type GrpcStatus } from '../kit/grpc-status.js';
 import { TEXTS } from './error-texts.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { ServiceHandlers } from '../../kit/grpc-call.js';
 import type { GcpServices } from '../services.js';
 import { unary } from '../unary.js';
 import { createTopic } from './create-topic.js';
@@ -8,7 +8,7 @@ import { listTopics } from './list-topics.js';
 import { publish } from './publish.js';
 
 /** google.pubsub.v1.Publisher. Methods that are not here answer UNIMPLEMENTED. */
-export function publisherService(services: GcpServices): UntypedServiceImplementation {
+export function publisherService(services: GcpServices): ServiceHandlers {
   return {
     createTopic: unary(services, createTopic(services)),
     deleteTopic: unary(services, deleteTopic(services)),

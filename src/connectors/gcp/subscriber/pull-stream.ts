@@ -1,8 +1,7 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { Timer } from '../../../base/clock.js';
 import type { BrokerError } from '../../../core/errors.js';
 import type { Consumer, Delivery } from '../../../core/queue/types.js';
-import { failCall } from '../../kit/grpc-call.js';
+import type { BidiCall } from '../../kit/grpc-call.js';
 import { GCP_LIMITS } from '../config.js';
 import { resourceNotFound, statusOf, STREAM_CLOSED } from '../errors.js';
 import type { GcpServices } from '../services.js';
@@ -11,7 +10,7 @@ import type { CreditHolder } from './held-deliveries.js';
 import { encodeDeliveries } from './received.js';
 import type { LiveSubscription, SubscriptionStream } from './subscriptions.js';
 
-export type StreamingPullCall = ServerDuplexStream<StreamingPullRequestView, Buffer>;
+export type StreamingPullCall = BidiCall<StreamingPullRequestView, Buffer>;
 
 export interface PullStreamOptions {
   readonly services: GcpServices;
@@ -99,7 +98,7 @@ export class PullStream implements CreditHolder, SubscriptionStream {
   end(reason: BrokerError | undefined): void {
     if (this.#ended) return;
     this.release();
-    failCall(this.#call, statusOf(reason ?? STREAM_CLOSED));
+    this.#call.fail(statusOf(reason ?? STREAM_CLOSED));
   }
 
   /** Leaves the subscription; leases run on. Idempotent. */

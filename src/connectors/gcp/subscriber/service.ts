@@ -1,4 +1,4 @@
-import type { UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { ServiceHandlers } from '../../kit/grpc-call.js';
 import type { GcpServices } from '../services.js';
 import { unary } from '../unary.js';
 import { acknowledge } from './acknowledge.js';
@@ -11,7 +11,7 @@ import { pull } from './pull.js';
 import { streamingPull } from './streaming-pull.js';
 
 /** google.pubsub.v1.Subscriber. Methods that are not here answer UNIMPLEMENTED. */
-export function subscriberService(services: GcpServices): UntypedServiceImplementation {
+export function subscriberService(services: GcpServices): ServiceHandlers {
   return {
     acknowledge: unary(services, acknowledge(services)),
     createSubscription: unary(services, createSubscription(services)),

@@ -1,5 +1,4 @@
-import type { handleBidiStreamingCall } from '@grpc/grpc-js';
-import { failCall } from '../../kit/grpc-call.js';
+import type { BidiHandler } from '../../kit/grpc-call.js';
 import { GCP_LIMITS } from '../config.js';
 import { badAckDeadline, invalidArgument, statusOf } from '../errors.js';
 import type { GcpServices } from '../services.js';
@@ -13,9 +12,7 @@ import type { LiveSubscription } from './subscriptions.js';
  * StreamingPull. The first request says what to consume and how much at once; later ones settle, change the deadline, or
  * are empty: signs of life, each of which is answered.
  */
-export function streamingPull(
-  services: GcpServices,
-): handleBidiStreamingCall<StreamingPullRequestView, Buffer> {
+export function streamingPull(services: GcpServices): BidiHandler<StreamingPullRequestView, Buffer> {
   return (call) => {
     services.counters.calls++;
     const session = new StreamSession(services, call);
@@ -23,7 +20,6 @@ export function streamingPull(
     call.on('end', () => session.halfClosed());
     call.on('cancelled', () => session.gone());
     call.on('close', () => session.gone());
-    call.on('error', () => session.gone());
   };
 }
 
@@ -120,7 +116,7 @@ class StreamSession {
     if (this.#over) return;
     this.gone();
     this.#services.counters.errors++;
-    failCall(this.#call, statusOf(caught));
+    this.#call.fail(statusOf(caught));
   }
 }
 

@@ -1,5 +1,6 @@
-import type { Server, UntypedHandleCall } from '@grpc/grpc-js';
-import { defineMethod, type CallKind, type MessageCodec } from '../../kit/grpc-service.js';
+import type { GrpcServer } from '../../kit/grpc/server.js';
+import type { AnyHandler } from '../../kit/grpc-call.js';
+import type { AnyMessageCodec, CallKind, MessageCodec } from '../../kit/grpc-service.js';
 import { GroupReaders } from '../group-reader.js';
 import type { NativeService } from '../service.js';
 import * as wire from '../wire/messages.js';
@@ -18,19 +19,19 @@ import { subscribeToEvents } from './subscribe-to-events.js';
 
 interface Operation {
   readonly kind: CallKind;
-  readonly request: MessageCodec<unknown>;
-  readonly response: MessageCodec<unknown>;
-  readonly handler: UntypedHandleCall;
+  readonly request: AnyMessageCodec;
+  readonly response: AnyMessageCodec;
+  readonly handler: AnyHandler;
 }
 
 /** Adds every method of `kubemq.kubemq` to a gRPC server. */
-export function addNativeApi(server: Server, service: NativeService): void {
+export function addNativeApi(server: GrpcServer, service: NativeService): void {
   const operations = Object.entries(operationsOf(service));
   server.addService(
     Object.fromEntries(
       operations.map(([name, { kind, request, response }]) => [
         name,
-        defineMethod({ path: `/kubemq.kubemq/${name}`, kind, request, response }),
+        { path: `/kubemq.kubemq/${name}`, kind, request, response },
       ]),
     ),
     Object.fromEntries(operations.map(([name, { handler }]) => [name, handler])),
@@ -107,7 +108,7 @@ function operation<Request, Response>(
   kind: CallKind,
   request: MessageCodec<Request>,
   response: MessageCodec<Response>,
-  handler: UntypedHandleCall,
+  handler: AnyHandler,
 ): Operation {
   return {
     kind,

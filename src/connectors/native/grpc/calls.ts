@@ -1,20 +1,20 @@
-import type { handleUnaryCall, ServerUnaryCall } from '@grpc/grpc-js';
+import type { UnaryCall, UnaryHandler } from '../../kit/grpc-call.js';
 import { nativeStatus } from '../errors.js';
 
 /** A unary handler from a function that gives the answer or throws. */
 export function unary<Request, Response>(
-  run: (request: Request, call: ServerUnaryCall<Request, Response>) => Promise<Response>,
-): handleUnaryCall<Request, Response> {
-  return (call, reply) => {
+  run: (request: Request, call: UnaryCall<Request, Response>) => Promise<Response>,
+): UnaryHandler<Request, Response> {
+  return (call) => {
     run(call.request, call).then(
-      (response) => reply(null, response),
-      (caught: unknown) => reply(nativeStatus(caught)),
+      (response) => call.reply(response),
+      (caught: unknown) => call.fail(nativeStatus(caught)),
     );
   };
 }
 
 interface Stream {
-  on(event: 'cancelled' | 'close' | 'error', listener: () => void): unknown;
+  on(event: 'cancelled' | 'close', listener: () => void): unknown;
 }
 
 /** Calls `over` once, when a stream's peer is gone or the call has ended; never on a half-close. */
@@ -27,5 +27,4 @@ export function onOver(call: Stream, over: () => void): void {
   };
   call.on('cancelled', once);
   call.on('close', once);
-  call.on('error', once);
 }

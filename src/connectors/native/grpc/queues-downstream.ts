@@ -1,7 +1,6 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { Delivery } from '../../../core/queue/types.js';
-import { FlowWriter } from '../../kit/grpc-call.js';
+import { FlowWriter, type BidiCall } from '../../kit/grpc-call.js';
 import { OWN_TEXTS, TEXTS } from '../error-texts.js';
 import { nativeText } from '../errors.js';
 import { NATIVE_LIMITS } from '../limits.js';
@@ -19,7 +18,7 @@ import { channelNamer } from './channel-namer.js';
 import { decisionOf, settle } from './downstream-settlement.js';
 import { Transaction } from './transaction.js';
 
-type Call = ServerDuplexStream<QueuesDownstreamRequest, QueuesDownstreamResponse>;
+type Call = BidiCall<QueuesDownstreamRequest, QueuesDownstreamResponse>;
 
 /**
  * QueuesDownstream: the consumer API. A stream holds many transactions, one a Get. Gets wait side by side; everything else

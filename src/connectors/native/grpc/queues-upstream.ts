@@ -1,5 +1,4 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
-import { FlowWriter } from '../../kit/grpc-call.js';
+import { FlowWriter, type BidiCall } from '../../kit/grpc-call.js';
 import { BrokerError } from '../../../core/errors.js';
 import { TEXTS } from '../error-texts.js';
 import { nativeStatus, nativeText } from '../errors.js';
@@ -9,7 +8,7 @@ import type { QueuesUpstreamRequest, QueuesUpstreamResponse } from '../wire/mess
 import { onOver } from './calls.js';
 import { sendQueueMessages } from './send-queue-messages.js';
 
-type Call = ServerDuplexStream<QueuesUpstreamRequest, QueuesUpstreamResponse>;
+type Call = BidiCall<QueuesUpstreamRequest, QueuesUpstreamResponse>;
 
 /**
  * QueuesUpstream: each request is one batch with one answer. Requests of a stream run side by side and may be answered out

@@ -1,6 +1,6 @@
-import type { ServerUnaryCall } from '@grpc/grpc-js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { Delivery, PeekedMessage } from '../../../core/queue/types.js';
+import type { UnaryCall } from '../../kit/grpc-call.js';
 import { nativeText } from '../errors.js';
 import { NATIVE_LIMITS } from '../limits.js';
 import { deliveredQueueMessage } from '../queue-message-mapping.js';
@@ -9,7 +9,7 @@ import type { NativeService } from '../service.js';
 import type { ReceiveQueueMessagesRequest, ReceiveQueueMessagesResponse } from '../wire/messages.js';
 import { channelNamer } from './channel-namer.js';
 
-type Call = ServerUnaryCall<ReceiveQueueMessagesRequest, ReceiveQueueMessagesResponse>;
+type Call = UnaryCall<ReceiveQueueMessagesRequest, ReceiveQueueMessagesResponse>;
 
 /**
  * ReceiveQueueMessages. Without IsPeek, messages are removed as they are handed out; the call waits until there is one. With

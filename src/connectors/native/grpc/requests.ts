@@ -1,5 +1,4 @@
-import type { ServerWritableStream } from '@grpc/grpc-js';
-import { failCall } from '../../kit/grpc-call.js';
+import type { ServerStreamCall } from '../../kit/grpc-call.js';
 import { OWN_TEXTS } from '../error-texts.js';
 import { CallFault } from '../errors.js';
 
@@ -10,7 +9,7 @@ export function refuseRequest() {
 
 /** SubscribeToRequests, likewise. */
 export function refuseRequests() {
-  return (call: ServerWritableStream<unknown, unknown>): void => {
-    failCall(call, CallFault.unserved(OWN_TEXTS.requests).status);
+  return (call: ServerStreamCall<unknown, unknown>): void => {
+    call.fail(CallFault.unserved(OWN_TEXTS.requests).status);
   };
 }

@@ -1,6 +1,5 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { BrokerError } from '../../../core/errors.js';
-import { FlowWriter } from '../../kit/grpc-call.js';
+import { FlowWriter, type BidiCall } from '../../kit/grpc-call.js';
 import { OWN_TEXTS } from '../error-texts.js';
 import { CallFault, nativeStatus, nativeText } from '../errors.js';
 import { outgoingEvent } from '../event-mapping.js';
@@ -25,7 +24,7 @@ export function sendEvent(service: NativeService) {
   };
 }
 
-type Call = ServerDuplexStream<Event, Result>;
+type Call = BidiCall<Event, Result>;
 
 /**
  * SendEventsStream: one Result for each stored event, found by its EventID; a bad event does not end the stream. Events that

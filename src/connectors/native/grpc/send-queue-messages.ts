@@ -1,6 +1,6 @@
-import { status } from '@grpc/grpc-js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { BrokerError } from '../../../core/errors.js';
+import { status } from '../../kit/grpc-status.js';
 import { TEXTS } from '../error-texts.js';
 import { CallFault } from '../errors.js';
 import { outgoingQueueMessage, sendFailure, sendResult } from '../queue-message-mapping.js';

@@ -1,9 +1,8 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import { BrokerError } from '../../../core/errors.js';
 import type { Delivery, Settlement } from '../../../core/queue/types.js';
 import type { Timer } from '../../../base/clock.js';
-import { FlowWriter } from '../../kit/grpc-call.js';
+import { FlowWriter, type BidiCall } from '../../kit/grpc-call.js';
 import { TEXTS } from '../error-texts.js';
 import { nativeStatus, nativeText } from '../errors.js';
 import { NATIVE_LIMITS } from '../limits.js';
@@ -18,7 +17,7 @@ import {
 import { onOver } from './calls.js';
 import { channelNamer } from './channel-namer.js';
 
-type Call = ServerDuplexStream<StreamQueueMessagesRequest, StreamQueueMessagesResponse>;
+type Call = BidiCall<StreamQueueMessagesRequest, StreamQueueMessagesResponse>;
 
 /**
  * StreamQueueMessage: one message a stream, received and settled on it, with a visibility timer at the server. Every request

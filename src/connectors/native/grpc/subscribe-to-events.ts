@@ -1,7 +1,6 @@
-import type { ServerWritableStream } from '@grpc/grpc-js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import { BrokerError } from '../../../core/errors.js';
-import { FlowWriter } from '../../kit/grpc-call.js';
+import { FlowWriter, type ServerStreamCall } from '../../kit/grpc-call.js';
 import { OWN_TEXTS, TEXTS } from '../error-texts.js';
 import { CallFault, nativeStatus } from '../errors.js';
 import { eventReceive, startPosition } from '../event-mapping.js';
@@ -12,7 +11,7 @@ import type { NativeService } from '../service.js';
 import { SubscribeType, type EventReceive, type Subscribe } from '../wire/messages.js';
 import { onOver } from './calls.js';
 
-type Call = ServerWritableStream<Subscribe, EventReceive>;
+type Call = ServerStreamCall<Subscribe, EventReceive>;
 
 /**
  * SubscribeToEvents for Events Store channels. The position is kept on the broker, for (client, channel) or, with a group, for

@@ -1,0 +1,12 @@
+import type { Log } from '../../../base/log.js';
+import type { Deadlines } from './deadlines.js';
+
+/** What the calls of one connection share. */
+export interface CallContext {
+  readonly maxReceiveBytes: number;
+  readonly deadlines: Deadlines;
+  readonly log: Log;
+  /** Bytes held for messages that are not complete, and their bound. */
+  heldBytes: number;
+  readonly heldBytesMax: number;
+}
