@@ -2,7 +2,6 @@ import { BrokerError, type ErrorKind } from '../../core/errors.js';
 import type { GrpcStatus, StatusCode } from './grpc-status.js';
 import type { StreamCallEvent } from './grpc/handlers.js';
 
-export { status, type GrpcStatus } from './grpc-status.js';
 export type {
   AnyHandler,
   BidiCall,

@@ -137,6 +137,8 @@ export class Http2Connection implements FrameSink, StreamPort {
       case 'late':
         this.#close(ErrorCode.settingsTimeout, 'no SETTINGS in time');
         break;
+      case 'nothing':
+        break;
     }
   }
 

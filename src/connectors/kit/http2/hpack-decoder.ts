@@ -27,7 +27,6 @@ export class HpackDecoder {
   readonly #listBytesMax: number;
   #block: Uint8Array = new Uint8Array(0);
   #at = 0;
-  #changed = false;
   #fields: string[] = [];
   #listBytes = 0;
   #lastBlock: Buffer | undefined;
@@ -44,13 +43,13 @@ export class HpackDecoder {
     if (last?.length === block.length && last.equals(block)) return this.#lastList;
     this.#block = block;
     this.#at = 0;
-    this.#changed = false;
     this.#fields = [];
     this.#listBytes = 0;
+    const changes = this.#table.changes;
     this.#sizeUpdates();
     while (this.#at < block.length) this.#field();
     this.#lastList = { fields: this.#fields, isTooLarge: this.#listBytes > this.#listBytesMax };
-    const isRepeatable = !this.#changed && block.length <= REMEMBERED_BLOCK_BYTES_MAX;
+    const isRepeatable = this.#table.changes === changes && block.length <= REMEMBERED_BLOCK_BYTES_MAX;
     this.#lastBlock = isRepeatable ? Buffer.from(block) : undefined;
     this.#block = new Uint8Array(0);
     return this.#lastList;
@@ -62,7 +61,6 @@ export class HpackDecoder {
       const size = this.#integer(5);
       if (size > this.#tableBytesMax) throw broken('a table size above the limit');
       this.#table.resize(size);
-      this.#changed = true;
     }
   }
 
@@ -82,10 +80,7 @@ export class HpackDecoder {
     const name = index === 0 ? this.#string() : this.#table.name(index);
     if (name === undefined) throw broken('an index beyond the table');
     const value = this.#string();
-    if (isAdded) {
-      this.#table.add(name, value);
-      this.#changed = true;
-    }
+    if (isAdded) this.#table.add(name, value);
     this.#emit(name, value);
   }
 

@@ -26,14 +26,11 @@ export class HeaderTable {
   #first = 0;
   #size = 0;
   #sizeMax: number;
+  /** How often the table was changed. */
+  changes = 0;
 
   constructor(sizeMax: number) {
     this.#sizeMax = sizeMax;
-  }
-
-  /** Fields added and not dropped. */
-  get count(): number {
-    return (this.#fields.length - this.#first) / 2;
   }
 
   name(index: number): string | undefined {
@@ -47,6 +44,7 @@ export class HeaderTable {
   }
 
   add(name: string, value: string): void {
+    this.changes++;
     const size = name.length + value.length + FIELD_OVERHEAD_BYTES;
     this.#dropTo(this.#sizeMax - size);
     if (size > this.#sizeMax) return;
@@ -55,6 +53,7 @@ export class HeaderTable {
   }
 
   resize(sizeMax: number): void {
+    this.changes++;
     this.#sizeMax = sizeMax;
     this.#dropTo(sizeMax);
   }

@@ -25,7 +25,7 @@ const CONNECTION_FIELDS = new Set([
 /** Section 8.2.1: no capitals, no controls, no blanks; a colon only in pseudo fields. */
 const NAME = /^[!-9;-@[-~]+$/;
 // Nul, line feed and carriage return.
-const BAD_VALUE = /[\0\n\r]/; // eslint-disable-line no-control-regex -- that is what must not be there
+const BAD_VALUE = /[\0\n\r]/;
 
 /** The request that a header list asks for; undefined when it is malformed. */
 export function requestHead(list: HeaderList): RequestHead | undefined {
