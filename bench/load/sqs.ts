@@ -15,6 +15,8 @@ import { expect, paced, phase, waitUntil, type Load, type RunContext } from './j
 
 const CONNECTIONS = 16;
 const RECEIVERS_AT_LOW_LOAD = 2;
+/** Enough that a pause of the server of 300 ms keeps no send back. */
+const SENDERS_AT_LOW_LOAD = 64;
 const LATENCY_PER_SECOND = 200;
 const MD5_CHECK_EVERY = 16;
 const BATCH_MAX = 10;
@@ -52,7 +54,7 @@ async function sendThenDrain({ job, label }: RunContext, batch: number) {
 /** 200 single sends a second, two long-polling receivers: the way from send to receive. */
 export const sqsLatency: Load = async ({ job, label }) => {
   const ledger = new Ledger(true);
-  const senders = await openAll(job.port, CONNECTIONS);
+  const senders = await openAll(job.port, SENDERS_AT_LOW_LOAD);
   const receivers = await openAll(job.port, RECEIVERS_AT_LOW_LOAD);
   const queueUrl = await first(senders).createQueue(`bench-${label}`);
   const templates = new Map(senders.map((one) => [one, sqsSendTemplate(one, queueUrl, 1)]));
