@@ -80,10 +80,13 @@ export function coordinatorContract(subject: CoordinatorSubject): void {
       expect(one.members().length).toBeGreaterThan(0);
     });
 
-    describe.skipIf(subject.join === undefined)('with two members', () => {
+    const { join } = subject;
+    // A coordinator of one machine has nobody to share with.
+    if (join === undefined) return;
+    describe('with two members', () => {
       it('lets one own a name at a time', async () => {
         const one = await opened(subject.create());
-        const two = await opened(subject.join!(one));
+        const two = await opened(join(one));
         const held = await one.claim('p0');
         expect(await two.claim('p0')).toBeUndefined();
         expect(await two.owner('p0')).toEqual(one.self);

@@ -18,7 +18,8 @@ async function replyName(one: RawAmqp): Promise<string> {
 
 /** Answers without the made-up names. */
 function masked(answers: readonly string[]): readonly string[] {
-  return answers.map((answer) => answer.replaceAll(/(amq\.rabbitmq\.reply-to\.)[^\s,}"'/]+/g, '$1NAME'));
+  // RabbitMQ's names are base64 and may hold "/".
+  return answers.map((answer) => answer.replaceAll(/(amq\.rabbitmq\.reply-to\.)[^\s,}"']+/g, '$1NAME'));
 }
 
 /** Direct reply-to. */
