@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { percentile } from './stats.js';
 
 const MESSAGE_BYTES = 1024;
-/** A real log does not grow one file for ever either. */
-const FILE_BYTES_MAX = 64 * 1024 * 1024;
+/** One file a run: blocks of files deleted before would be had again at once, and the file would not really grow. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
 export interface DeviceFigures {
   readonly messagesPerSecond: number;
