@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { runJson } from '../harness/measure.js';
-import { benchModule } from '../harness/paths.js';
+import { benchModule, PRODUCT_FLAGS } from '../harness/paths.js';
 import { Child } from '../harness/process.js';
 import { median } from '../harness/stats.js';
 import type { FillResult, OpenResult } from './backlog-step.js';
@@ -97,6 +97,7 @@ function step<T>(name: string, folder: string): Promise<T> {
 
 async function fillAndKill(folder: string): Promise<FillResult> {
   const args = [
+    ...PRODUCT_FLAGS,
     '--expose-gc',
     benchModule('core/backlog-step.js'),
     'fill-and-wait',

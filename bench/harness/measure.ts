@@ -1,5 +1,5 @@
 import { median } from './stats.js';
-import { benchModule } from './paths.js';
+import { benchModule, PRODUCT_FLAGS } from './paths.js';
 import { Child, GENERATOR_CORE } from './process.js';
 import type { BenchOptions } from './options.js';
 import type { LoadJob, Phase, Run } from '../load/job.js';
@@ -72,7 +72,7 @@ async function runWorker(job: LoadJob): Promise<readonly Run[]> {
 
 /** Runs a module of the bench and reads the JSON it prints last. */
 export async function runJson<T>(args: readonly string[], core: number | undefined): Promise<T> {
-  const child = new Child({ command: process.execPath, args, core });
+  const child = new Child({ command: process.execPath, args: [...PRODUCT_FLAGS, ...args], core });
   let text = '';
   child.process.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
   const timer = setTimeout(() => child.process.kill('SIGKILL'), WORKER_SECONDS_MAX * 1000);

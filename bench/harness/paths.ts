@@ -25,3 +25,6 @@ export function workFolder(name: string): string {
 export function benchModule(path: string): string {
   return join(dirname(fileURLToPath(import.meta.url)), '..', path);
 }
+
+/** What the product's own start command gives Node.js (package.json, docs/operations.md). */
+export const PRODUCT_FLAGS: readonly string[] = ['--max-semi-space-size=32'];

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Child, SERVER_CORE } from '../harness/process.js';
-import { REPOSITORY, workFolder } from '../harness/paths.js';
+import { PRODUCT_FLAGS, REPOSITORY, workFolder } from '../harness/paths.js';
 import type { Contender, Server } from './server.js';
 
 const MAIN = join(REPOSITORY, 'dist', 'app', 'main.js');
@@ -26,7 +26,7 @@ async function start(): Promise<Server> {
     API_PORT: '0',
     LOG_FORMAT: 'json',
   };
-  const args = [MAIN, 'serve', '--all'];
+  const args = [...PRODUCT_FLAGS, MAIN, 'serve', '--all'];
   const child = new Child({ command: process.execPath, args, core: SERVER_CORE, env, cwd: folder });
   const [line] = await child.says(/^.*"message":"ready".*$/m);
   return {

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=32
 import { runProgram } from './cli/program.js';
 
 const code = await runProgram(process.argv.slice(2), {
