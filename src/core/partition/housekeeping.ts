@@ -7,6 +7,9 @@ import { writeCheckpoint } from './checkpoint.js';
 import { EntryWriter } from './entry-writer.js';
 import { RecordType } from './records.js';
 
+/** Journal bytes between checkpoints, in sizes of the last one: fewer replay faster, more write less. */
+const CHECKPOINT_SPACING = 1.5;
+
 /** Bytes of survivors the cleaner puts into one entry. */
 const CLEAN_ENTRY_BYTES = 1024 * 1024;
 
@@ -47,7 +50,7 @@ export class Housekeeping {
   look(): void {
     const { journal, limits, clock } = this.#state.core;
     if (this.#running !== undefined) return;
-    const due = Math.max(limits.checkpointEveryBytes, this.#checkpointBytes * 2);
+    const due = Math.max(limits.checkpointEveryBytes, this.#checkpointBytes * CHECKPOINT_SPACING);
     if (journal.position - this.#checkpointAt < due || clock.now() < this.#failedAt + RETRY_AFTER_MS) return;
     void this.run();
   }
