@@ -68,6 +68,11 @@ export interface Inside {
 
 const STATES = ['free', 'pending', 'ready', 'delayed', 'inFlight', 'picked'] as const;
 
+/** Positions kept for durable readers of a log, by name. */
+export function cursorsOf(log: string): ReadonlyMap<string, number> {
+  return lastLogs?.byName.get(log)?.cursors ?? new Map<string, number>();
+}
+
 /** The text a test put at the front of a body, up to its first colon. */
 export function textOf(body: Uint8Array): string {
   const text = Buffer.from(body).toString('latin1');

@@ -15,6 +15,16 @@ export interface PendingOperation {
   lose(error: BrokerError): void;
 }
 
+/** An entry that is written again when its commit fails, and what follows from it. */
+interface Lasting {
+  readonly entry: Uint8Array;
+  readonly forced: boolean;
+  readonly slots?: readonly number[];
+  /** Hears where its payload is, each time it is written. */
+  readonly placed?: (position: Position) => void;
+  readonly commit: () => void;
+}
+
 /**
  * The way from the core to its journal. Arrivals go out as entries of their own (`main`, `append`). Effects on messages that are
  * already there (hand-out, settlement) gather in the side entry and go out together at the end of the turn. The two may
@@ -33,7 +43,7 @@ export class Pipeline implements JournalListener {
   #head = 0;
   #closed: BrokerError | undefined;
   // Entries that must be written before anything else: they say what already holds, and their commit failed.
-  #again: Uint8Array[] = [];
+  #again: Lasting[] = [];
 
   /** `afterCommit` runs once a committed group was applied, before the journal goes on. */
   constructor(journal: Journal, afterCommit: () => void) {
@@ -52,16 +62,29 @@ export class Pipeline implements JournalListener {
   /** Likewise, unforced, for an entry about what already holds: when its commit fails, it is written again. */
   appendLasting(writer: EntryWriter, settled: () => void): void {
     if (this.#again.length > 0) this.#writeAgain();
-    this.#lasting(writer.take(), false, settled);
-  }
-
-  #lasting(entry: Uint8Array, forced: boolean, settled: () => void): Position {
-    const position = this.#journal.append(entry, forced);
+    const entry = writer.take();
     const lose = (): void => {
       this.writeAgain(entry);
       settled();
     };
+    const position = this.#journal.append(entry, false);
     this.#expect({ position, commit: settled, lose }, position);
+  }
+
+  /** Likewise, forced, for messages that are nowhere else any more: `arrival` hears of the commit that succeeds in the end. */
+  appendKept(writer: EntryWriter, arrival: Omit<Lasting, 'entry' | 'forced'>): void {
+    if (this.#again.length > 0) this.#writeAgain();
+    this.#lasting({ ...arrival, entry: writer.take(), forced: true });
+  }
+
+  #lasting(lasting: Lasting): Position {
+    const position = this.#journal.append(lasting.entry, lasting.forced);
+    lasting.placed?.(position);
+    const lose = (): void => {
+      this.#again.unshift({ ...lasting, entry: Buffer.from(lasting.entry) });
+    };
+    const { slots, commit } = lasting;
+    this.#expect({ position, commit, lose, ...(slots !== undefined && { slots }) }, position);
     return position;
   }
 
@@ -73,13 +96,13 @@ export class Pipeline implements JournalListener {
   /** An entry for the next append to begin with. For `lose`, which runs newest first: the last one called goes first. */
   writeAgain(entry: Uint8Array): void {
     // A copy: the journal has written into the buffer it was given, and may look at it again.
-    this.#again.unshift(Buffer.from(entry));
+    this.#again.unshift({ entry: Buffer.from(entry), forced: false, commit: NOTHING });
   }
 
   #writeAgain(): void {
-    const entries = this.#again;
+    const lost = this.#again;
     this.#again = [];
-    for (const entry of entries) this.#lasting(entry, false, NOTHING);
+    for (const lasting of lost) this.#lasting(lasting);
   }
 
   /** `operation` hears when everything appended before is committed; at once when nothing waits. */
@@ -135,7 +158,7 @@ export class Pipeline implements JournalListener {
     }
     let position: Position;
     try {
-      position = this.#lasting(entry, forced, NOTHING);
+      position = this.#lasting({ entry, forced, commit: NOTHING });
     } catch (caught) {
       // The journal closed underneath: whoever waits hears so, now and from here on.
       this.#closed = BrokerError.from(caught);

@@ -20,6 +20,12 @@ export interface MoveOrder {
   readonly createMissing: boolean;
 }
 
+/** A message on its way into a queue. */
+interface Landing {
+  readonly target: Queue;
+  readonly slot: number;
+}
+
 /** Takes messages from one queue to another in one journal entry, without copying their bodies where they have a place. */
 export class Mover {
   readonly #core: CoreContext;
@@ -106,12 +112,16 @@ export class Mover {
 
   #landing(target: Queue, slot: number): PendingOperation {
     const land = (): void => {
-      const store = this.#core.queues;
-      if (target.deleted) store.abandon(target, slot);
-      else store.arrive(target, slot);
+      this.#land(target, slot);
     };
     // Lost on disk, the message is still in its old queue there; in memory it goes on in the new one.
     return { position: -1, slots: [slot], commit: land, lose: land };
+  }
+
+  #land(target: Queue, slot: number): void {
+    const store = this.#core.queues;
+    if (target.deleted) store.abandon(target, slot);
+    else store.arrive(target, slot);
   }
 
   #carry(m: { queue: Queue; slot: number; target: Queue; order: MoveOrder; body: Uint8Array }): void {
@@ -133,7 +143,7 @@ export class Mover {
       main.bytes(body);
       const moved = queues.allocateUnplaced(target, arrival, at, body.length);
       setExtras(this.#core, moved, arrival);
-      queues.place(moved, pipeline.append(main, true, this.#landing(target, moved)));
+      this.#keep([{ target, slot: moved }]);
     }
     this.#effects.remove(queue.family, [queues.table.sequence(slot)]);
     queues.remove(queue, slot);
@@ -155,7 +165,7 @@ export class Mover {
       main.u32(from.queue.family.base.id);
       writeSequences(main, [queues.table.sequence(from.slot)]);
     }
-    const landings: { target: Queue; slot: number }[] = [];
+    const landings: Landing[] = [];
     copies.forEach((copy, i) => {
       const target = targets[i] as Queue;
       const message = copyOf(view, copy, from !== undefined);
@@ -177,12 +187,26 @@ export class Mover {
       main.abandon();
       return;
     }
-    const land = (): void => {
-      for (const { target, slot } of landings) this.#landing(target, slot).commit();
-    };
-    const slots = landings.map(({ slot }) => slot);
-    const position = pipeline.append(main, true, { position: -1, slots, commit: land, lose: land });
-    for (const { slot } of landings) queues.place(slot, position);
+    this.#keep(landings);
+  }
+
+  /** Sends out the main entry, which holds the only bytes of these messages: until it is durable it is written again. */
+  #keep(landings: readonly Landing[]): void {
+    const { queues, pipeline } = this.#core;
+    let base = -1;
+    pipeline.appendKept(pipeline.main, {
+      slots: landings.map(({ slot }) => slot),
+      placed: (position) => {
+        for (const { slot } of landings) {
+          if (base < 0) queues.place(slot, position);
+          else queues.shift(slot, position - base);
+        }
+        base = position;
+      },
+      commit: () => {
+        for (const { target, slot } of landings) this.#land(target, slot);
+      },
+    });
   }
 }
 

@@ -6,6 +6,9 @@ import { MessageTable, State } from './message-table.js';
 import { SlotList } from './slot-list.js';
 import type { QueueSettings } from './types.js';
 
+/** Names of deleted queues that are remembered; the oldest go first. */
+const RETIRED_MAX = 10_000;
+
 /** What a slot takes over from an arrival. */
 export interface SlotArrival {
   readonly sequence: number;
@@ -33,12 +36,16 @@ export class QueueStore {
   /** Families with something new to hand out. */
   dirty: Family[] = [];
 
+  /** Next sequences of queues that went: a token of theirs must not fit a later queue of the same name. */
+  readonly #retired = new Map<string, number>();
+
   constructor(live: LiveExtents) {
     this.live = live;
   }
 
   createQueue(id: number, name: ChannelName, settings: QueueSettings): Queue {
     const family = new Family(id, name, settings);
+    family.nextSequence = this.#retired.get(name) ?? 1;
     this.#adopt(family.base);
     this.#countMarks(settings.subChannelMarks, 1);
     return family.base;
@@ -104,6 +111,19 @@ export class QueueStore {
     for (const member of family.members) this.#forget(member);
     this.#countMarks(family.settings.subChannelMarks, -1);
     this.retention.remove(family.base.id);
+    this.#retire(family);
+  }
+
+  #retire(family: Family): void {
+    const { name } = family.base;
+    this.#retired.delete(name);
+    if (family.nextSequence === 1) return;
+    this.#retired.set(name, family.nextSequence);
+    if (this.#retired.size <= RETIRED_MAX) return;
+    for (const oldest of this.#retired.keys()) {
+      this.#retired.delete(oldest);
+      return;
+    }
   }
 
   #releaseList(list: SlotList): void {
@@ -155,6 +175,18 @@ export class QueueStore {
     if (offset < 0) return;
     c.position[i] = base + offset;
     this.live.add(base + offset, c.length[i] ?? 0);
+  }
+
+  /** The entry of a placed slot was written again, this much further on. */
+  shift(slot: number, by: number): void {
+    const c = this.table.chunk(slot);
+    const i = this.table.index(slot);
+    const position = c.position[i] ?? 0;
+    if (position < 0) return;
+    const length = c.length[i] ?? 0;
+    this.live.remove(position, length);
+    c.position[i] = position + by;
+    this.live.add(position + by, length);
   }
 
   /** Gives up a slot whose message never came to be. */

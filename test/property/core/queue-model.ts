@@ -136,7 +136,6 @@ export class QueueModel {
     const m = this.#accept(one);
     this.bury(m, 'overflow');
     m.reRoutedFrom = '';
-    m.expiresAt = 0;
   }
 
   #full(one: ModelSend, taken: number): boolean {

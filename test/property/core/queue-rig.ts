@@ -102,6 +102,7 @@ export abstract class QueueRig {
 
   /** Ends without a last checkpoint and with nothing lost: the records alone must give the same state. */
   protected async replay(): Promise<void> {
+    await this.writeAgain();
     await this.journal.flush();
     await this.reopen(this.journal.crash(0));
     this.traces.afterRestart();
@@ -110,8 +111,17 @@ export abstract class QueueRig {
     await this.afterOpen();
   }
 
+  /** Whatever a failed commit left over is written with the next entry: one that does nothing. */
+  protected async writeAgain(): Promise<void> {
+    await this.broker.purge('dead' as ChannelName, { ready: false, delayed: false, inFlight: false });
+  }
+
   protected forgetMemory(): void {
-    for (const [name, settings] of this.model.queues) if (!settings.durable) this.highest.delete(name);
+    for (const [name, settings] of this.model.queues) {
+      if (settings.durable) continue;
+      this.highest.delete(name);
+      this.tokens = this.tokens.filter(({ token }) => baseOf(token.channel) !== name);
+    }
   }
 
   protected async reopen(image: MemoryImage): Promise<void> {

@@ -221,7 +221,10 @@ export class QueueRun extends QueueRig {
   protected settle(step: Step & { do: 'settle' }): void {
     const held = [...this.model.messages.values()].filter((m) => m.state === 'inFlight');
     const picked = new Set(held.length === 0 ? [] : step.picks.map((pick) => held[pick % held.length]!));
-    const chosen = [...picked];
+    // One whose life is over would leave its new queue at once, with the next sweep or with whoever looks first.
+    const leaves = step.how.kind === 'move' || step.how.kind === 'reject';
+    const now = this.clock.now();
+    const chosen = [...picked].filter((m) => !leaves || m.expiresAt === 0 || m.expiresAt > now);
     const tokens: LeaseToken[] = chosen.map((m) => ({
       channel: m.channel as ChannelName,
       sequence: m.sequence,
@@ -311,6 +314,7 @@ export class QueueRun extends QueueRig {
     const held = this.heldSends;
     this.heldSends = [];
     for (const { texts, done } of held) if ((await done) === false) this.model.lose(new Set(texts));
+    if (fail) await this.writeAgain();
     this.model.land();
     await this.settleDown();
   }
@@ -336,7 +340,6 @@ export class QueueRun extends QueueRig {
     await this.broker.change([{ do: 'delete-queue', channel: queue as ChannelName }]);
     const texts = this.model.inFamily(queue).map((m) => m.text);
     this.model.drop(queue);
-    this.highest.delete(queue);
     for (const text of texts) this.note(text).mark = -1;
     this.consumers = this.consumers.filter((c) => {
       if (baseOf(c.channel) === queue) expect(c.gone).toBe(true);
