@@ -80,6 +80,11 @@ export class Committer {
     return this.#synced;
   }
 
+  /** A batch is being written. */
+  get busy(): boolean {
+    return this.#inFlight.length > 0;
+  }
+
   /** Somebody waits until all of the log is durable. */
   get hurried(): boolean {
     return this.#waiters.length > 0;

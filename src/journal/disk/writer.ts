@@ -18,8 +18,8 @@ const BATCH_RUNS_MAX = 1000;
 /** An unforced entry waits this long for a forced one to ride with. */
 const UNFORCED_DELAY_MS = 2;
 /**
- * While several callers are at it, commits begin this far apart, unless a turn of the event loop brings nothing new: a commit
- * costs the processor more than a dozen entries do, and waiting for a few more is cheaper than making two.
+ * How long a commit waits for callers that are about to come back: those the commit before it has just answered. A commit costs
+ * the processor more than a dozen entries do, so one for all of them beats two for a few each.
  */
 const GATHER_MS = 0.5;
 /** After a write failed for want of space, how long nothing is tried. */
@@ -73,11 +73,11 @@ export class Writer implements BatchSource {
   #pendingBytes = 0;
 
   #turnEnds = false;
-  /** Entries taken when the turn before ended. */
-  #entriesBefore = 0;
-  /** When the newest batch began to be written, and its entries. */
-  #takenAt = -Infinity;
+  /** Entries of the newest batch that began to be written. */
   #takenEntries = 0;
+  /** Entries that may be expected soon: those of the commit that ended last, and those that waited for its end. */
+  #expected = 0;
+  #committedAt = -Infinity;
   #due = false;
   #unforcedDue = false;
   #timer: Timer | undefined;
@@ -187,11 +187,11 @@ export class Writer implements BatchSource {
     const open = this.#open;
     if (open === undefined || busy) return undefined;
     const urgent = open.forced || this.#committer.hurried;
-    return this.#unforcedDue || (urgent && this.#due) ? open : undefined;
+    const many = this.#takenEntries > 1 && open.entries >= this.#takenEntries;
+    return this.#unforcedDue || (urgent && (this.#due || many)) ? open : undefined;
   }
 
   take(batch: Batch): void {
-    this.#takenAt = performance.now();
     this.#takenEntries = batch.entries;
     if (batch === this.#open) this.#open = undefined;
     else this.#full.shift();
@@ -204,7 +204,10 @@ export class Writer implements BatchSource {
   committed(below: Position): void {
     this.#pendingBytes = this.#full.reduce((sum, batch) => sum + batch.bytes, this.#open?.bytes ?? 0);
     this.#o.recent.trim();
+    this.#expected = this.#takenEntries + (this.#open?.entries ?? 0);
+    this.#committedAt = performance.now();
     this.#listener?.committed(below);
+    if (this.#open?.forced === true && !this.#due && !this.#turnEnds) this.#endTurn();
   }
 
   failed(error: Error, fatal: boolean, batches: readonly Batch[]): void {
@@ -327,21 +330,21 @@ export class Writer implements BatchSource {
   /** Everything that this turn of the event loop appends goes out together, and what the next ones bring while it is worth it. */
   #endTurn(): void {
     this.#turnEnds = true;
-    this.#entriesBefore = this.entries;
     setImmediate(this.#turnEnded);
   }
 
   readonly #turnEnded = (): void => {
-    const quiet = this.entries === this.#entriesBefore;
-    this.#entriesBefore = this.entries;
-    if (!quiet && this.#takenEntries > 1 && performance.now() - this.#takenAt < GATHER_MS) {
+    this.#reportRefused();
+    const pending = this.#open?.entries ?? 0;
+    if (pending > 0 && pending < this.#expected && performance.now() - this.#committedAt < GATHER_MS) {
       setImmediate(this.#turnEnded);
       return;
     }
     this.#turnEnds = false;
+    // While a batch is being written, its end looks again: until then more may come.
+    if (this.#committer.busy && !this.#committer.hurried) return;
     // What was open may have gone out already, behind the batch that was being written.
     this.#due = this.#open !== undefined;
-    this.#reportRefused();
     this.#committer.pump();
   };
 
