@@ -7,7 +7,7 @@ export interface CoordinatorSubject {
   /** A coordinator of a fresh cluster. */
   create(): Promise<Coordinator>;
   /** Another member of the same cluster; absent where there cannot be one. */
-  join?(first: Coordinator): Promise<Coordinator>;
+  readonly join?: (first: Coordinator) => Promise<Coordinator>;
 }
 
 /** What every Coordinator promises. */
