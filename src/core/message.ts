@@ -54,7 +54,6 @@ export interface NeutralView {
 export type Translator = (origin: Uint8Array) => NeutralView;
 
 export const NO_TAGS: Tags = new Map<string, string>();
-export const NO_BYTES = new Uint8Array(0);
 
 /** A message read back from the store. Parts are decoded when first asked for. */
 export interface StoredMessage {
