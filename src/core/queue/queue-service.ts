@@ -105,7 +105,7 @@ export class QueueService {
     for (const queue of [...byId.values()]) {
       if (queue.isSubChannel || queue.family.inFlight.size === 0) continue;
       const slots = [...queue.family.inFlight.values()].filter((slot) => deadlines.of(slot) === undefined);
-      if (slots.length > 0) this.#settlements.giveBack(queue.family, slots, { kind: 'nack', to: 'origin' });
+      if (slots.length > 0) this.#settlements.returnEndless(queue.family, slots);
     }
   }
 

@@ -166,8 +166,7 @@ export class Settlements {
       slots.length > 1 ? [...slots].sort((a, b) => store.table.sequence(a) - store.table.sequence(b)) : slots;
     for (const slot of inOrder) {
       const queue = this.#queueOf(slot);
-      const expiresAt = store.table.extras.get(slot)?.expiresAt ?? 0;
-      if (expiresAt > 0 && expiresAt <= now) note(later, this.#deadLetters.bury(queue, slot, 'expired'));
+      if (this.#pastLife(slot, now)) note(later, this.#deadLetters.bury(queue, slot, 'expired'));
       else if (how.uncounted !== true && this.#deadLetters.overLimit(queue, slot)) {
         note(later, this.#deadLetters.bury(queue, slot, 'max-receives'));
       } else back.push(slot);
@@ -186,6 +185,27 @@ export class Settlements {
     const newSequence = family.nextSequence;
     family.nextSequence += others.length;
     this.#place(family, others, { ...place, newSequence });
+  }
+
+  /**
+   * Leases whose holder went with the process that gave them, as the broker opens. Those that leave their queue wait for
+   * the first sweep: routers of dead letters register after the broker has opened.
+   */
+  returnEndless(family: Family, slots: readonly number[]): void {
+    const now = this.#core.clock.now();
+    const back: number[] = [];
+    for (const slot of slots) {
+      const leaves = this.#pastLife(slot, now) || this.#deadLetters.overLimit(this.#queueOf(slot), slot);
+      if (leaves) this.#core.queues.extend(slot, now);
+      else back.push(slot);
+    }
+    this.giveBack(family, back, { kind: 'nack', to: 'origin' });
+    this.#core.scheduler.poke();
+  }
+
+  #pastLife(slot: number, now: number): boolean {
+    const expiresAt = this.#core.queues.table.extras.get(slot)?.expiresAt ?? 0;
+    return expiresAt > 0 && expiresAt <= now;
   }
 
   #place(family: Family, slots: readonly number[], place: Place): void {

@@ -321,8 +321,10 @@ export class QueueModel {
   restart(): void {
     for (const [name, settings] of [...this.queues]) if (!settings.durable) this.drop(name);
     for (const m of [...this.messages.values()]) {
-      if (m.state === 'inFlight' && m.leaseEndsAt === 0)
-        this.giveBack(m, { to: 'origin', delayMs: 0, uncounted: false });
+      if (m.state !== 'inFlight' || m.leaseEndsAt > 0) continue;
+      // What leaves its queue does so at the first sweep, when the routers are there.
+      if (this.overLimit(m) || (m.expiresAt > 0 && m.expiresAt <= this.now)) m.leaseEndsAt = this.now;
+      else this.giveBack(m, { to: 'origin', delayMs: 0, uncounted: false });
     }
   }
 
