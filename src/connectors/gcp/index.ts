@@ -3,13 +3,16 @@ import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../k
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import { defineService } from '../kit/grpc-service.js';
 import { GCP_LIMITS, type GcpConfig } from './config.js';
+import { noExtensions } from './extensions.js';
 import { MessageIds } from './message-ids.js';
 import { GCP_PROTOCOL, translateOrigin } from './message-mapping.js';
-import { publisherService } from './publisher/service.js';
+import { publisherOperations } from './publisher/operations.js';
 import { Catalog } from './registry/catalog.js';
 import type { GcpServices } from './services.js';
-import { subscriberService } from './subscriber/service.js';
+import { subscriberOperations } from './subscriber/operations.js';
+import { streamingPull } from './subscriber/streaming-pull.js';
 import { Subscriptions } from './subscriber/subscriptions.js';
+import { unaryHandlers } from './unary.js';
 import { Publisher, Subscriber } from './wire/gen/google/pubsub/v1/pubsub_pb.js';
 import { HOT_CODECS } from './wire/hot-codecs.js';
 
@@ -45,6 +48,7 @@ class GcpConnector implements Connector {
       ids,
       config,
       catalog,
+      extensions: noExtensions(),
       subscriptions,
       messageIds: new MessageIds(clock, ids),
       counters: { calls: 0, errors: 0, published: 0, delivered: 0, acknowledged: 0 },
@@ -59,8 +63,14 @@ class GcpConnector implements Connector {
       log,
     });
     const { server } = this.#listener;
-    server.addService(defineService(Publisher, HOT_CODECS), publisherService(this.#services));
-    server.addService(defineService(Subscriber, HOT_CODECS), subscriberService(this.#services));
+    server.addService(
+      defineService(Publisher, HOT_CODECS),
+      unaryHandlers(this.#services, publisherOperations(this.#services)),
+    );
+    server.addService(defineService(Subscriber, HOT_CODECS), {
+      ...unaryHandlers(this.#services, subscriberOperations(this.#services)),
+      streamingPull: streamingPull(this.#services),
+    });
   }
 
   start(): Promise<readonly Address[]> {

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { IdSource } from '../../base/ids.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { GcpConfig } from './config.js';
+import type { Extensions } from './extensions.js';
 import type { MessageIds } from './message-ids.js';
 import type { Catalog } from './registry/catalog.js';
 import type { Subscriptions } from './subscriber/subscriptions.js';
@@ -22,6 +23,7 @@ export interface GcpServices {
   readonly ids: IdSource;
   readonly config: GcpConfig;
   readonly catalog: Catalog;
+  readonly extensions: Extensions;
   readonly subscriptions: Subscriptions;
   readonly messageIds: MessageIds;
   readonly counters: GcpCounters;

@@ -1,4 +1,4 @@
-import type { UnaryCall, UnaryHandler } from '../kit/grpc-call.js';
+import type { ServiceHandlers, UnaryCall, UnaryHandler } from '../kit/grpc-call.js';
 import { statusOf } from './errors.js';
 import type { GcpServices } from './services.js';
 
@@ -12,8 +12,18 @@ export interface CallEvents {
   on(event: 'cancelled', listener: () => void): unknown;
 }
 
+/** The unary RPCs of one service, by their method names in lower camel case. Requests and replies are as the hot codecs have them. */
+export type Operations = Readonly<Record<string, Operation<never, unknown>>>;
+
+/** Handlers for all operations of a service. */
+export function unaryHandlers(services: GcpServices, operations: Operations): ServiceHandlers {
+  return Object.fromEntries(
+    Object.entries(operations).map(([name, operation]) => [name, unary(services, operation)]),
+  );
+}
+
 /** The operation as a handler: whatever it throws becomes the call's status. */
-export function unary<Request, Response>(
+function unary<Request, Response>(
   services: GcpServices,
   operation: Operation<Request, Response>,
 ): UnaryHandler<Request, Response> {

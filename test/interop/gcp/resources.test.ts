@@ -95,10 +95,10 @@ describe('topics', () => {
   });
 
   it('with settings this server does not have are refused', async () => {
-    const schemaSettings = { schema: `projects/${PROJECT}/schemas/x` };
+    const ingestionDataSourceSettings = { awsKinesis: { streamArn: 'x' } };
     await expect(
-      clients.publisher.createTopic({ name: topicName('schema'), schemaSettings }),
-    ).rejects.toEqual(code(status.UNIMPLEMENTED));
+      clients.publisher.createTopic({ name: topicName('ingesting'), ingestionDataSourceSettings }),
+    ).rejects.toEqual(code(status.INVALID_ARGUMENT));
   });
 });
 
@@ -175,14 +175,5 @@ describe('subscriptions', () => {
     await expect(clients.subscriber.createSubscription(request)).rejects.toEqual(
       code(status.INVALID_ARGUMENT),
     );
-  });
-});
-
-describe('what is not served', () => {
-  it('answers UNIMPLEMENTED', async () => {
-    await expect(clients.publisher.updateTopic({ topic: { name: topicName('x') } })).rejects.toEqual(
-      code(status.UNIMPLEMENTED),
-    );
-    await expect(clients.pubsub.createSchema('s', 'AVRO', '{}')).rejects.toEqual(code(status.UNIMPLEMENTED));
   });
 });

@@ -1,4 +1,5 @@
-import { creationFault, resourceExists, unsupportedField } from '../errors.js';
+import { creationFault, invalidArgument, resourceExists } from '../errors.js';
+import { runChecks } from '../extensions.js';
 import { checkDuration, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '../durations.js';
 import { TOPIC_KIND, topicRecord } from '../registry/records.js';
 import { checkNewTopicId, parseResourceName, topicChannel } from '../resource-names.js';
@@ -14,11 +15,12 @@ const LOG_RETENTION_SECONDS = 7 * 24 * 3600;
  * is used as it is.
  */
 export function createTopic(services: GcpServices): Operation<Topic, Topic> {
-  const { broker, catalog, clock } = services;
+  const { broker, catalog, clock, extensions } = services;
   return async (request) => {
     const { id } = parseResourceName(request.name, 'topics');
     checkNewTopicId(request.name, id);
     checkTopic(request);
+    await runChecks(extensions.topicChecks, request, undefined);
     if (catalog.topic(id) !== undefined) throw resourceExists(id);
     const topic: Topic = { ...request, state: Topic_State.ACTIVE };
     const retention = Number(request.messageRetentionDuration?.seconds ?? 0n);
@@ -39,10 +41,9 @@ export function createTopic(services: GcpServices): Operation<Topic, Topic> {
 }
 
 function checkTopic(topic: Topic): void {
-  if (topic.schemaSettings !== undefined) throw unsupportedField('schema_settings');
-  if (topic.ingestionDataSourceSettings !== undefined)
-    throw unsupportedField('ingestion_data_source_settings');
-  if (topic.messageTransforms.length > 0) throw unsupportedField('message_transforms');
+  if (topic.ingestionDataSourceSettings !== undefined) {
+    throw invalidArgument('Ingestion from other products (ingestion_data_source_settings) is not supported.');
+  }
   checkDuration(topic.messageRetentionDuration, {
     name: 'message_retention_duration',
     minSeconds: RETENTION_SECONDS_MIN,

@@ -1,6 +1,7 @@
 import { GCP_LIMITS } from '../config.js';
 import { invalidArgument } from '../errors.js';
 import { outgoingMessages } from '../message-mapping.js';
+import type { TopicInfo } from '../registry/records.js';
 import { topicChannel } from '../resource-names.js';
 import type { GcpServices } from '../services.js';
 import type { Operation } from '../unary.js';
@@ -13,9 +14,11 @@ import { encodePublishResponse, type PublishedMessage, type PublishRequestView }
 export function publish(services: GcpServices): Operation<PublishRequestView, Buffer> {
   const { broker, catalog, clock, config, counters, messageIds: ids } = services;
   return async (request) => {
-    const { id } = catalog.requireTopic(request.topic);
-    const { messages } = request;
+    const topic = catalog.requireTopic(request.topic);
     checkRequest(request, config.maxMessageBytes);
+    if (hasPublishSteps(topic)) return publishStepwise(services, topic, request.messages);
+    const { id } = topic;
+    const { messages } = request;
     const messageIds = messages.map(() => ids.next());
     await broker.append(
       outgoingMessages({ channel: topicChannel(id), messages, messageIds, publishTime: clock.now() }),
@@ -23,6 +26,33 @@ export function publish(services: GcpServices): Operation<PublishRequestView, Bu
     counters.published += messages.length;
     return encodePublishResponse(messageIds);
   };
+}
+
+function hasPublishSteps({ resource }: TopicInfo): boolean {
+  return resource.schemaSettings !== undefined || resource.messageTransforms.length > 0;
+}
+
+/** Publishes what schemas and transforms make of the messages. One that they drop has an id all the same. */
+async function publishStepwise(
+  services: GcpServices,
+  topic: TopicInfo,
+  published: readonly PublishedMessage[],
+): Promise<Buffer> {
+  const { broker, clock, counters, extensions, messageIds: ids } = services;
+  let messages: readonly (PublishedMessage | undefined)[] = published;
+  for (const step of extensions.publishSteps) messages = await step(topic, messages);
+  const messageIds = published.map(() => ids.next());
+  const kept = messages.flatMap((message, i) => (message === undefined ? [] : [{ message, i }]));
+  await broker.append(
+    outgoingMessages({
+      channel: topicChannel(topic.id),
+      messages: kept.map(({ message }) => message),
+      messageIds: kept.map(({ i }) => messageIds[i] ?? ''),
+      publishTime: clock.now(),
+    }),
+  );
+  counters.published += kept.length;
+  return encodePublishResponse(messageIds);
 }
 
 function checkRequest(request: PublishRequestView, bytesMax: number): void {

@@ -4,6 +4,7 @@ import type { QueueSettings } from '../../../core/queue/types.js';
 import { GCP_LIMITS } from '../config.js';
 import { checkDuration, durationMs, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '../durations.js';
 import { badAckDeadline, creationFault, resourceExists, unsupportedField } from '../errors.js';
+import { runChecks } from '../extensions.js';
 import { compileFilter } from '../filter.js';
 import { SUBSCRIPTION_KIND, subscriptionRecord } from '../registry/records.js';
 import {
@@ -32,7 +33,7 @@ const EXPIRATION_SECONDS_DEFAULT = 31 * DAY_SECONDS;
  * as it is. Only what is published from now on reaches it. Without a name the server makes one.
  */
 export function createSubscription(services: GcpServices): Operation<Subscription, Subscription> {
-  const { broker, catalog, clock, config, ids } = services;
+  const { broker, catalog, clock, config, extensions, ids } = services;
   return async (request) => {
     const name = request.name === '' ? madeName(request.topic, ids.uuid()) : request.name;
     const { id } = parseResourceName(name, 'subscriptions');
@@ -41,6 +42,7 @@ export function createSubscription(services: GcpServices): Operation<Subscriptio
     const topic = catalog.requireTopic(request.topic);
     if (catalog.subscription(id) !== undefined) throw resourceExists(id);
     const subscription = withDefaults({ ...request, name }, config.defaultAckDeadlineSeconds);
+    await runChecks(extensions.subscriptionChecks, subscription, undefined);
     const value = subscriptionRecord(subscription, topic.id, clock.now());
     const created = broker.change([
       {
@@ -71,7 +73,7 @@ function queueSettings(subscription: Subscription): Partial<QueueSettings> {
 function withDefaults(subscription: Subscription, ackDeadlineSeconds: number): Subscription {
   return {
     ...subscription,
-    pushConfig: create(PushConfigSchema),
+    pushConfig: subscription.pushConfig ?? create(PushConfigSchema),
     ackDeadlineSeconds: subscription.ackDeadlineSeconds || ackDeadlineSeconds,
     messageRetentionDuration:
       subscription.messageRetentionDuration ??
@@ -106,15 +108,12 @@ function checkSubscription(subscription: Subscription): void {
 
 /** What is asked for must be had: nothing is silently left out. */
 function checkSupported(subscription: Subscription): void {
-  const push = subscription.pushConfig;
-  if (push !== undefined && push.pushEndpoint !== '') throw unsupportedField('push_config.push_endpoint');
   if (subscription.bigqueryConfig !== undefined) throw unsupportedField('bigquery_config');
   if (subscription.cloudStorageConfig !== undefined) throw unsupportedField('cloud_storage_config');
   if (subscription.bigtableConfig !== undefined) throw unsupportedField('bigtable_config');
   if (subscription.deadLetterPolicy !== undefined) throw unsupportedField('dead_letter_policy');
   if (subscription.retryPolicy !== undefined) throw unsupportedField('retry_policy');
   if (subscription.enableExactlyOnceDelivery) throw unsupportedField('enable_exactly_once_delivery');
-  if (subscription.messageTransforms.length > 0) throw unsupportedField('message_transforms');
 }
 
 function madeName(topic: string, uuid: string): string {
