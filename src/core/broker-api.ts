@@ -1,4 +1,5 @@
 import type { ChannelName } from './channel-name.js';
+import type { LiveTraffic } from './live/types.js';
 import type { OutgoingMessage, Translator } from './message.js';
 import type {
   Consumer,
@@ -71,12 +72,17 @@ export interface Broker {
   /** Replaces a log's fan-out targets. */
   setFanOut(channel: ChannelName, targets: readonly FanOutTarget[]): void;
 
+  // Live events and requests ---------------------------------------------------------------------------------
+  readonly live: LiveTraffic;
+
   // Registry and names ---------------------------------------------------------------------------------------
   readonly registry: RegistryView;
   /** Applies all changes or none, in one entry; resolves when durable, visible to every later call. Returns put versions at their place, else 0. */
   change(changes: readonly Change[]): Promise<readonly number[]>;
   /** The channel behind a name: itself when it is no alias. */
   resolve(name: ChannelName): ChannelName;
+  /** The same, and a sub-channel's name becomes the one of the queue it belongs to. */
+  baseOf(name: ChannelName): ChannelName;
   aliases(): readonly Alias[];
 
   // What connectors bring -------------------------------------------------------------------------------------

@@ -1,10 +1,13 @@
 import type { Clock } from '../base/clock.js';
+import { SystemIds, type IdSource } from '../base/ids.js';
 import type { Log } from '../base/log.js';
 import { Scheduler, Timeouts } from '../base/scheduler.js';
 import type { Alias, Broker } from './broker-api.js';
 import type { ChannelName } from './channel-name.js';
 import type { CoreContext, CoreLimits } from './core-context.js';
 import { DEFAULT_CORE_LIMITS } from './core-context.js';
+import { LiveService } from './live/live-service.js';
+import type { LiveTraffic } from './live/types.js';
 import { LogService } from './log/log-service.js';
 import type {
   AppendResult,
@@ -23,6 +26,7 @@ import { Pipeline } from './partition/pipeline.js';
 import { Recovery } from './partition/recovery.js';
 import { visitRecords } from './partition/records.js';
 import type { Journal } from './ports/journal.js';
+import { NO_PEERS, type LivePeers } from './ports/live-peers.js';
 import { ChannelIds } from './queue/channels.js';
 import type { Family } from './queue/family.js';
 import { QueueService } from './queue/queue-service.js';
@@ -53,6 +57,10 @@ export interface BrokerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits?: Partial<CoreLimits>;
+  /** Default: the system's. */
+  readonly ids?: IdSource;
+  /** The other nodes of live traffic. Default: there are none. */
+  readonly peers?: LivePeers;
 }
 
 /** Figures of the whole broker, read at scrape time. */
@@ -101,6 +109,7 @@ class LocalBroker implements OpenBroker {
   readonly #logs: LogService;
   readonly #registry = new RegistryStore();
   readonly #changes: Changes;
+  readonly #live: LiveService;
   #housekeeping: Housekeeping | undefined;
   #closing: Promise<void> | undefined;
 
@@ -129,6 +138,19 @@ class LocalBroker implements OpenBroker {
       logs: this.#logs,
       registry: this.#registry,
     });
+    this.#live = new LiveService({
+      clock: options.clock,
+      log: options.log,
+      ids: options.ids ?? new SystemIds(),
+      scheduler,
+      timeouts,
+      peers: options.peers ?? NO_PEERS,
+      resolve: (name) => this.resolve(name),
+    });
+  }
+
+  get live(): LiveTraffic {
+    return this.#live;
   }
 
   get registry(): RegistryView {
@@ -232,6 +254,11 @@ class LocalBroker implements OpenBroker {
     return this.#queues.channels.resolve(name);
   }
 
+  baseOf(name: ChannelName): ChannelName {
+    const real = this.#queues.channels.resolve(name);
+    return this.#core.queues.familyOf(real)?.base.name ?? real;
+  }
+
   aliases(): readonly Alias[] {
     return [...this.#queues.channels.aliases].map(([alias, channel]) => ({
       alias: alias as ChannelName,
@@ -273,6 +300,7 @@ class LocalBroker implements OpenBroker {
     this.#queues.admission.draining = true;
     this.#queues.handOut.endWaits(this.#families());
     this.#logs.closeAll();
+    this.#live.close();
   }
 
   checkpoint(): Promise<void> {
