@@ -21,10 +21,10 @@ export const GCP_STATUS: GrpcErrorTable = {
 export class StatusError extends Error {
   readonly status: GrpcStatus;
 
-  constructor(code: StatusCode, details: string) {
+  constructor(code: StatusCode, details: string, trailers?: GrpcStatus['trailers']) {
     super(details);
     this.name = 'StatusError';
-    this.status = { code, details };
+    this.status = { code, details, ...(trailers === undefined ? {} : { trailers }) };
   }
 }
 
