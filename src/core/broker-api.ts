@@ -47,6 +47,8 @@ export interface Broker {
   /** Throws `not-found`, `forbidden` (exclusive). */
   consume(request: ConsumeRequest): Consumer;
   settle(request: SettleRequest): Promise<SettleResult>;
+  /** Whether the queue's dedup window knows the id now: a send with it would be a duplicate. */
+  remembers(channel: ChannelName, dedupId: string): boolean;
   /** Whether the token owns its message now. */
   holds(token: LeaseToken): boolean;
   /** Ready messages from the front, without touching them. */

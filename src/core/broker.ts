@@ -181,6 +181,10 @@ class LocalBroker implements OpenBroker {
     return this.#queues.send(messages, options);
   }
 
+  remembers(channel: ChannelName, dedupId: string): boolean {
+    return this.#queues.remembers(channel, dedupId);
+  }
+
   receive(request: ReceiveRequest): Promise<readonly Delivery[]> {
     return this.#queues.receive(request);
   }

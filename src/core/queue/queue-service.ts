@@ -5,6 +5,7 @@ import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
 import { PurgeBits } from '../partition/records.js';
 import { Admission } from './admission.js';
+import { recall } from './arrival.js';
 import { Arrivals } from './arrivals.js';
 import { Bodies } from './bodies.js';
 import type { ChannelIds } from './channels.js';
@@ -119,6 +120,12 @@ export class QueueService {
     } catch (caught) {
       return Promise.reject(BrokerError.from(caught));
     }
+  }
+
+  /** Whether the dedup window knows the id now; a queue that is not there knows none. */
+  remembers(name: ChannelName, dedupId: string): boolean {
+    const queue = this.channels.find(name);
+    return queue !== undefined && recall(queue.family, dedupId, this.#core.clock.now()) !== undefined;
   }
 
   /** Copies made by a log are durable: into their queues. */
