@@ -1,14 +1,19 @@
 import { SystemClock, type Clock } from '../base/clock.js';
 import { SystemIds, type IdSource } from '../base/ids.js';
 import { silentLog, type Log } from '../base/log.js';
+import { BusLivePeers } from '../cluster/live-peers.js';
+import { LocalBus } from '../cluster/local/bus.js';
+import { LocalCoordinator } from '../cluster/local/coordinator.js';
 import type { Address, Connector } from '../connectors/kit/connector.js';
 import { openBroker, type OpenBroker } from '../core/broker.js';
+import type { Gatekeeper } from '../core/access/gatekeeper.js';
 import type { Broker } from '../core/broker-api.js';
 import type { Journal } from '../core/ports/journal.js';
 import { setAlias } from '../ops/api/aliases.js';
 import { createApiServer } from '../ops/api/server.js';
 import { readiness, type Phase } from '../ops/health.js';
 import { createMetrics } from '../ops/metrics.js';
+import { Security } from '../ops/security/security.js';
 import { createConnectors } from './connectors.js';
 import { openJournal } from './journal.js';
 import { Lifecycle, type Stage } from './lifecycle.js';
@@ -37,6 +42,8 @@ export interface RunningBroker {
   address(name: string): Address;
   /** Drains within `graceMs` (default: the configured one; 0 = none), then closes everything. Idempotent. */
   stop(graceMs?: number): Promise<void>;
+  /** Reads certificates, token key and policy again. What is no good is logged, and the old one stays in force. */
+  reload(): void;
 }
 
 /** Starts a broker in this process, without reading flags, environment or files. Rejects when any part cannot start. */
@@ -79,12 +86,20 @@ class Root implements RunningBroker {
   #connectors: readonly Connector[] = [];
   #journal: Journal | undefined;
   #broker: OpenBroker | undefined;
+  #security: Security | undefined;
+  #gate: Gatekeeper | undefined;
 
   constructor(parts: InstanceParts) {
     this.#parts = parts;
     this.config = parts.config;
     this.#life = new Lifecycle(
-      [this.#storeStage(), this.#brokerStage(), this.#connectorsStage(), this.#apiStage()],
+      [
+        this.#securityStage(),
+        this.#storeStage(),
+        this.#brokerStage(),
+        this.#connectorsStage(),
+        this.#apiStage(),
+      ],
       parts.clock,
       parts.log,
     );
@@ -118,9 +133,31 @@ class Root implements RunningBroker {
     return this.#life.stop(graceMs);
   }
 
+  reload(): void {
+    this.#security?.reload();
+  }
+
+  #secured(): Security {
+    if (this.#security === undefined) throw new Error('security is not set up');
+    return this.#security;
+  }
+
   #open(): OpenBroker {
     if (this.#broker === undefined) throw new Error('the broker is not open');
     return this.#broker;
+  }
+
+  /** First, so that a certificate or a policy that is no good stops the start before the store is touched. */
+  #securityStage(): Stage {
+    const { config, clock, log } = this.#parts;
+    return {
+      name: 'security',
+      start: async () => {
+        this.#security = new Security({ config, clock, log: log.child({ component: 'security' }) });
+        this.#security.start();
+      },
+      stop: async () => this.#security?.stop(),
+    };
   }
 
   /** Opens and locks the store. The broker replays it and closes it at the end, after its last checkpoint. */
@@ -140,7 +177,11 @@ class Root implements RunningBroker {
   }
 
   #brokerStage(): Stage {
-    const { config, clock, log } = this.#parts;
+    const { config, clock, ids, log } = this.#parts;
+    const own = log.child({ component: 'broker' });
+    const coordinator = new LocalCoordinator({ id: ids.uuid() });
+    const bus = new LocalBus();
+    const peers = new BusLivePeers({ coordinator, bus, log: own });
     return {
       name: 'broker',
       start: async () => {
@@ -148,14 +189,21 @@ class Root implements RunningBroker {
         this.#broker = await openBroker({
           journal: this.#journal,
           clock,
-          log: log.child({ component: 'broker' }),
+          ids,
+          log: own,
+          peers,
           limits: { memoryBytesMax: config.store.memoryMaxBytes || Infinity },
         });
         await setAliases(this.#broker, config.aliases);
       },
       // Waits end at once; sends that come now get each protocol's retryable answer.
       drain: async () => this.#broker?.drain(),
-      stop: async () => this.#broker?.close(),
+      stop: async () => {
+        await this.#broker?.close();
+        peers.close();
+        await bus.close();
+        await coordinator.close();
+      },
     };
   }
 
@@ -164,7 +212,11 @@ class Root implements RunningBroker {
     return {
       name: 'connectors',
       start: async () => {
-        const context = { broker: this.#open(), clock, ids, log, host: config.host, version: VERSION };
+        const broker = this.#open();
+        const { identity, tls } = this.#secured();
+        this.#gate = this.#secured().gateOf(broker);
+        const { host } = config;
+        const context = { broker, gate: this.#gate, identity, tls, clock, ids, log, host, version: VERSION };
         this.#connectors = createConnectors(context, config);
         for (const connector of this.#connectors) {
           try {
