@@ -62,13 +62,35 @@ export function failedEntry(id: string, fault: AwsFault): FailedEntry {
   return { Id: id, SenderFault: fault.senderFault, Code: fault.kind.code, Message: fault.message };
 }
 
+/** What a batch of SQS answers. */
+export interface BatchResult<S> {
+  readonly Successful?: readonly S[];
+  readonly Failed?: readonly FailedEntry[];
+}
+
 /** `Successful` and `Failed` as SQS gives them: absent when empty. */
-export function batchResult<S>(
-  successful: readonly S[],
-  failed: readonly FailedEntry[],
-): { readonly Successful?: readonly S[]; readonly Failed?: readonly FailedEntry[] } {
+export function batchResult<S>(successful: readonly S[], failed: readonly FailedEntry[]): BatchResult<S> {
   return {
     ...(successful.length > 0 && { Successful: successful }),
     ...(failed.length > 0 && { Failed: failed }),
   };
+}
+
+/** A batch's answer as JSON; `fieldsOf`: what an entry has beside its id, with a comma before each field. */
+export function batchJson<S extends { readonly Id: string }>(
+  { Successful: successful, Failed: failed }: BatchResult<S>,
+  fieldsOf: (entry: S) => string,
+): string {
+  let out = '';
+  if (successful !== undefined) {
+    out = '"Successful":[';
+    for (let i = 0; i < successful.length; i++) {
+      const entry = successful[i] as S;
+      // Ids of a batch are letters, digits, hyphens and underscores.
+      out += `${i === 0 ? '' : ','}{"Id":"${entry.Id}"${fieldsOf(entry)}}`;
+    }
+    out += ']';
+  }
+  if (failed !== undefined) out += `${out === '' ? '' : ','}"Failed":${JSON.stringify(failed)}`;
+  return `{${out}}`;
 }

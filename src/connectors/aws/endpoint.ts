@@ -1,7 +1,6 @@
 import type { HttpExchange } from '../kit/http-listener.js';
 import { COMMON_FAULTS, faultOf, missingParameter } from './errors.js';
 import type { Service } from './errors.js';
-import type { Input } from './input.js';
 import type { AwsServices, Call, Operation } from './operation.js';
 import { SNS_OPERATIONS } from './sns/operations.js';
 import { NOT_ON_QUEUE_PATH, SQS_OPERATIONS } from './sqs/operations.js';
@@ -90,11 +89,11 @@ export class AwsEndpoint {
           `The operation ${name.slice(0, 100)} is not known.`,
         );
       }
-      const input = parseJsonInput(exchange.body);
-      if (input === undefined) {
+      const request = parseJsonInput(exchange.body);
+      if (request === undefined) {
         throw new AwsFault(COMMON_FAULTS.serialization, 'The request body is not a JSON structure.');
       }
-      const result = await operation.run(this.#call(exchange, input, undefined));
+      const result = await operation.run(this.#call(exchange, request));
       const text =
         operation.output === undefined ? '' : (operation.toJson?.(result) ?? JSON.stringify(result));
       exchange.reply(200, ['Content-Type', JSON_TYPE, 'x-amzn-RequestId', requestId], text);
@@ -122,7 +121,9 @@ export class AwsEndpoint {
       this.#authenticate(exchange, service);
       const operation = findOperation(request, exchange);
       const input = readQuery(request.parameters, operation.input);
-      const result = await operation.run(this.#call(exchange, input, request.parameters));
+      const result = await operation.run(
+        this.#call(exchange, { input, plain: undefined }, request.parameters),
+      );
       const answer = {
         operation: name,
         namespace: NAMESPACE[service],
@@ -152,11 +153,16 @@ export class AwsEndpoint {
     return this.#requestIdPrefix + (++this.#requests).toString(16).padStart(REQUEST_COUNT_DIGITS, '0');
   }
 
-  #call(exchange: HttpExchange, input: Input, parameters: ReadonlyMap<string, string> | undefined): Call {
+  #call(
+    exchange: HttpExchange,
+    { input, plain }: Pick<Call, 'input' | 'plain'>,
+    parameters?: ReadonlyMap<string, string>,
+  ): Call {
     const accessKey = accessKeyOf(exchange.header('authorization'), parameters);
     return {
       services: this.#services,
       input,
+      plain,
       senderId: ACCESS_KEY.test(accessKey) ? accessKey : ANONYMOUS,
       origin: originOf(this.#services.config, exchange.header('host'), this.#port()),
       path: pathOf(exchange.url),

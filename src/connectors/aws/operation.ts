@@ -38,6 +38,8 @@ export interface AwsServices {
 export interface Call {
   readonly services: AwsServices;
   readonly input: Input;
+  /** The text of the input, when that is JSON in ASCII without a backslash: strings stand in it as they are. */
+  readonly plain: Buffer | undefined;
   /** Access key the request names; `anonymous` when it names none. */
   readonly senderId: string;
   /** Scheme, host and port as the client sees them, no slash at the end. */

@@ -1,3 +1,5 @@
+import { batchJson } from '../batch.js';
+import type { BatchResult } from '../batch.js';
 import { operation } from '../operation.js';
 import { flatList, scalar, scalars, structure } from '../wire/shape.js';
 import { queueOf } from './queue-registry.js';
@@ -6,7 +8,7 @@ import { failedEntries } from './shapes.js';
 import { changeAll, readVisibilityChange } from './visibility.js';
 
 /** ChangeMessageVisibilityBatch: up to ten changes. */
-export const changeMessageVisibilityBatch = operation({
+export const changeMessageVisibilityBatch = operation<BatchResult<{ readonly Id: string }>>({
   name: 'ChangeMessageVisibilityBatch',
   input: structure({
     QueueUrl: scalar,
@@ -26,4 +28,5 @@ export const changeMessageVisibilityBatch = operation({
       act: (changes) => changeAll(call, queue, changes),
     });
   },
+  toJson: (result) => batchJson(result, () => ''),
 });

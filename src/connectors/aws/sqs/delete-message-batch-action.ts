@@ -1,3 +1,5 @@
+import { batchJson } from '../batch.js';
+import type { BatchResult } from '../batch.js';
 import { operation } from '../operation.js';
 import { flatList, scalar, scalars, structure } from '../wire/shape.js';
 import { deleteAll } from './deletion.js';
@@ -7,7 +9,7 @@ import { runReceiptBatch } from './receipt-batch.js';
 import { failedEntries } from './shapes.js';
 
 /** DeleteMessageBatch: up to ten deletions in one step. */
-export const deleteMessageBatch = operation({
+export const deleteMessageBatch = operation<BatchResult<{ readonly Id: string }>>({
   name: 'DeleteMessageBatch',
   input: structure({
     QueueUrl: scalar,
@@ -24,4 +26,5 @@ export const deleteMessageBatch = operation({
       act: (receipts) => deleteAll(call, queue, receipts),
     });
   },
+  toJson: (result) => batchJson(result, () => ''),
 });

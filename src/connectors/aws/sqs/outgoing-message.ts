@@ -7,9 +7,11 @@ import type { Input } from '../input.js';
 import { groupChannel } from '../names.js';
 import type { Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
+import { jsonString } from '../wire/json.js';
 import { md5Hex } from '../wire/md5.js';
 import { attributeSize, attributesMd5, encodeAttributes } from '../wire/message-attributes.js';
 import { encodeOrigin } from '../wire/origin.js';
+import { plainStringsOf } from '../wire/plain-json.js';
 import { isLegalId, isLegalText } from '../wire/text.js';
 import { readMessageAttributes, readTraceHeader } from './message-attributes.js';
 import type { Queue } from './queue-registry.js';
@@ -39,18 +41,14 @@ export interface SentMessage {
   readonly SequenceNumber: string | undefined;
 }
 
-/** Checks one message and builds it. Throws the faults of SendMessage. */
-export function prepareMessage(call: Call, queue: Queue, input: Input): PreparedMessage {
-  const text = optionalText(input, 'MessageBody');
-  if (text === undefined || text === '') throw missingParameter('MessageBody');
-  const body = Buffer.from(text, 'utf8');
-  if (!isLegalText(text, body.length)) {
-    throw new AwsFault(
-      SQS_FAULTS.invalidMessageContents,
-      'Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | ' +
-        '#x10000 to #x10FFFF',
-    );
-  }
+/** Checks one message and builds it; `plainBody`: its body as it stands in the request. Throws the faults of SendMessage. */
+export function prepareMessage(
+  call: Call,
+  queue: Queue,
+  input: Input,
+  plainBody: Buffer | undefined,
+): PreparedMessage {
+  const body = plainBody !== undefined && plainBody.length > 0 ? plainBody : readBody(input);
   const attributes = readMessageAttributes(input);
   const traceHeader = readTraceHeader(input);
   if (traceHeader !== undefined && Buffer.byteLength(traceHeader) > TRACE_HEADER_BYTES_MAX) {
@@ -72,6 +70,7 @@ export function prepareMessage(call: Call, queue: Queue, input: Input): Prepared
   const origin = encodeOrigin({
     messageId,
     bodyMd5,
+    plainBody: plainBody !== undefined,
     sentAt: call.services.clock.now(),
     senderId: call.senderId,
     groupId,
@@ -101,6 +100,32 @@ export function prepareMessage(call: Call, queue: Queue, input: Input): Prepared
         ? undefined
         : attributesMd5([{ name: 'AWSTraceHeader', dataType: 'String', value: traceHeader }]),
   };
+}
+
+function readBody(input: Input): Buffer {
+  const text = optionalText(input, 'MessageBody');
+  if (text === undefined || text === '') throw missingParameter('MessageBody');
+  const body = Buffer.from(text, 'utf8');
+  if (!isLegalText(text, body.length)) {
+    throw new AwsFault(
+      SQS_FAULTS.invalidMessageContents,
+      'Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | ' +
+        '#x10000 to #x10FFFF',
+    );
+  }
+  return body;
+}
+
+const BODY_FIELD = Buffer.from('"MessageBody"', 'latin1');
+
+/**
+ * The bodies of these messages as they stand in the request, without a copy and known to be legal. Undefined when they
+ * do not stand there so.
+ */
+export function plainBodies(call: Call, inputs: readonly Input[]): readonly Buffer[] | undefined {
+  if (call.plain === undefined) return undefined;
+  for (const input of inputs) if (typeof input['MessageBody'] !== 'string') return undefined;
+  return plainStringsOf(call.plain, BODY_FIELD, inputs.length);
 }
 
 /** Channel and deduplication of a message: FIFO ones go to their group's sub-channel. */
@@ -186,4 +211,17 @@ export function sentMessage(
     MD5OfMessageSystemAttributes: prepared.systemAttributesMd5,
     SequenceNumber: queue.fifo ? sequenceNumber(queue.record.createdAt, outcome.sequence) : undefined,
   };
+}
+
+/** The fields of a sent message as JSON. All but the id, which may be another protocol's, are digits of ours. */
+export function sentFieldsJson(sent: SentMessage): string {
+  let out = `"MD5OfMessageBody":"${sent.MD5OfMessageBody}","MessageId":${jsonString(sent.MessageId)}`;
+  if (sent.MD5OfMessageAttributes !== undefined) {
+    out += `,"MD5OfMessageAttributes":"${sent.MD5OfMessageAttributes}"`;
+  }
+  if (sent.MD5OfMessageSystemAttributes !== undefined) {
+    out += `,"MD5OfMessageSystemAttributes":"${sent.MD5OfMessageSystemAttributes}"`;
+  }
+  if (sent.SequenceNumber !== undefined) out += `,"SequenceNumber":"${sent.SequenceNumber}"`;
+  return out;
 }

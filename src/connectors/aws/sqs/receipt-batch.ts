@@ -1,5 +1,5 @@
 import { batchResult, failedEntry, readBatch } from '../batch.js';
-import type { FailedEntry } from '../batch.js';
+import type { BatchResult, FailedEntry } from '../batch.js';
 import { faultOf, SQS_FAULTS } from '../errors.js';
 import type { Input } from '../input.js';
 import type { Call } from '../operation.js';
@@ -12,7 +12,7 @@ export async function runReceiptBatch<T>(
     readonly read: (input: Input) => T;
     readonly act: (items: readonly T[]) => Promise<readonly (AwsFault | undefined)[]>;
   },
-): Promise<object> {
+): Promise<BatchResult<{ readonly Id: string }>> {
   const entries = readBatch(call.input, 'Entries', SQS_FAULTS);
   const failed: FailedEntry[] = [];
   const ids: string[] = [];

@@ -10,7 +10,7 @@ import { isLegalId } from '../wire/text.js';
 import { readAttributeSelection, readSystemSelection } from './attribute-selection.js';
 import { queueOf, RECEIVED_MAX } from './queue-registry.js';
 import type { Queue } from './queue-registry.js';
-import { receivedMessage } from './received-message.js';
+import { receivedMessage, receivedMessageJson } from './received-message.js';
 import type { ReceivedMessage } from './received-message.js';
 import { messageAttributes } from './shapes.js';
 
@@ -72,6 +72,8 @@ export const receiveMessage = operation<{ readonly Messages?: readonly ReceivedM
     const view = { config: services.config, queue, channel, system, attributes };
     return { Messages: deliveries.map((delivery) => receivedMessage(delivery, view)) };
   },
+  toJson: ({ Messages: messages }) =>
+    messages === undefined ? '{}' : `{"Messages":[${messages.map(receivedMessageJson).join(',')}]}`,
 });
 
 interface Want {

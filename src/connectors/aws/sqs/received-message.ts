@@ -3,6 +3,7 @@ import { groupOfChannel, queueArnOfChannel, queueNameOfArn } from '../names.js';
 import type { AwsConfig } from '../config.js';
 import { attributesMd5 } from '../wire/message-attributes.js';
 import type { MessageAttribute } from '../wire/message-attributes.js';
+import { jsonString } from '../wire/json.js';
 import { encodeReceiptHandle } from '../wire/receipt-handle.js';
 import { isSelected } from './attribute-selection.js';
 import type { AttributeSelection, SystemSelection } from './attribute-selection.js';
@@ -18,6 +19,8 @@ export interface ReceivedMessage {
   readonly ReceiptHandle: string;
   readonly MD5OfBody: string;
   readonly Body: string;
+  /** The body needs no escaping in JSON; no part of the answer. */
+  readonly plainBody: boolean;
   readonly Attributes: Readonly<Record<string, string>> | undefined;
   readonly MD5OfMessageAttributes: string | undefined;
   readonly MessageAttributes: Readonly<Record<string, AttributeValue>> | undefined;
@@ -53,10 +56,26 @@ export function receivedMessage(delivery: Delivery, view: ReceiveView): Received
     }),
     MD5OfBody: seen.bodyMd5,
     Body: seen.body,
+    plainBody: seen.plainBody,
     Attributes: system,
     MD5OfMessageAttributes: chosen?.md5,
     MessageAttributes: chosen?.attributes,
   };
+}
+
+/** A received message as JSON. Receipt handles and checksums are letters and digits of ours. */
+export function receivedMessageJson(message: ReceivedMessage): string {
+  const { Body: body, Attributes: system, MessageAttributes: attributes } = message;
+  let out =
+    `{"MessageId":${jsonString(message.MessageId)},"ReceiptHandle":"${message.ReceiptHandle}"` +
+    `,"MD5OfBody":"${message.MD5OfBody}","Body":${message.plainBody ? `"${body}"` : JSON.stringify(body)}`;
+  if (system !== undefined) out += `,"Attributes":${JSON.stringify(system)}`;
+  if (attributes !== undefined) {
+    out +=
+      `,"MD5OfMessageAttributes":"${message.MD5OfMessageAttributes ?? ''}"` +
+      `,"MessageAttributes":${JSON.stringify(attributes)}`;
+  }
+  return out + '}';
 }
 
 function systemAttributes(

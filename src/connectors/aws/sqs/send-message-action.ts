@@ -1,6 +1,6 @@
 import { operation } from '../operation.js';
 import { scalar, structure } from '../wire/shape.js';
-import { prepareMessage, sentMessage } from './outgoing-message.js';
+import { plainBodies, prepareMessage, sentFieldsJson, sentMessage } from './outgoing-message.js';
 import type { SentMessage } from './outgoing-message.js';
 import { queueOf } from './queue-registry.js';
 import { outgoingFields, sentFields } from './shapes.js';
@@ -12,22 +12,9 @@ export const sendMessage = operation<SentMessage>({
   output: structure(sentFields),
   async run(call) {
     const queue = queueOf(call);
-    const prepared = prepareMessage(call, queue, call.input);
+    const prepared = prepareMessage(call, queue, call.input, plainBodies(call, [call.input])?.[0]);
     const [outcome] = await call.services.broker.send([prepared.message]);
     return sentMessage(queue, prepared, outcome);
   },
-  toJson: sentMessageJson,
+  toJson: (sent) => `{${sentFieldsJson(sent)}}`,
 });
-
-/** Every value is plain ASCII of ours: nothing needs escaping. */
-function sentMessageJson(sent: SentMessage): string {
-  let out = `{"MD5OfMessageBody":"${sent.MD5OfMessageBody}","MessageId":"${sent.MessageId}"`;
-  if (sent.MD5OfMessageAttributes !== undefined) {
-    out += `,"MD5OfMessageAttributes":"${sent.MD5OfMessageAttributes}"`;
-  }
-  if (sent.MD5OfMessageSystemAttributes !== undefined) {
-    out += `,"MD5OfMessageSystemAttributes":"${sent.MD5OfMessageSystemAttributes}"`;
-  }
-  if (sent.SequenceNumber !== undefined) out += `,"SequenceNumber":"${sent.SequenceNumber}"`;
-  return out + '}';
-}

@@ -1,12 +1,14 @@
-import { batchResult, failedEntry, readBatch } from '../batch.js';
-import type { FailedEntry } from '../batch.js';
+import { batchJson, batchResult, failedEntry, readBatch } from '../batch.js';
+import type { BatchEntry, BatchResult, FailedEntry } from '../batch.js';
 import { faultOf, invalidParameterValue, SQS_FAULTS } from '../errors.js';
 import { operation } from '../operation.js';
+import type { Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 import { flatList, scalar, structure } from '../wire/shape.js';
-import { prepareMessage, sentMessage } from './outgoing-message.js';
+import { plainBodies, prepareMessage, sentFieldsJson, sentMessage } from './outgoing-message.js';
 import type { PreparedMessage, SentMessage } from './outgoing-message.js';
 import { queueOf } from './queue-registry.js';
+import type { Queue } from './queue-registry.js';
 import { failedEntries, outgoingFields, sentFields } from './shapes.js';
 
 const BATCH_BYTES_MAX = 1_048_576;
@@ -14,7 +16,7 @@ const BATCH_BYTES_MAX = 1_048_576;
 type SentEntry = SentMessage & { readonly Id: string };
 
 /** SendMessageBatch: up to ten messages in one atomic entry; a bad one fails alone. */
-export const sendMessageBatch = operation({
+export const sendMessageBatch = operation<BatchResult<SentEntry>>({
   name: 'SendMessageBatch',
   input: structure({
     QueueUrl: scalar,
@@ -30,37 +32,53 @@ export const sendMessageBatch = operation({
     if (queue.fifo && entries.some(({ input }) => input['MessageGroupId'] === undefined)) {
       throw invalidParameterValue('The request must contain the parameter MessageGroupId.');
     }
-    const failed: FailedEntry[] = [];
-    const ids: string[] = [];
-    const prepared: PreparedMessage[] = [];
-    let bytes = 0;
-    for (const { id, input } of entries) {
-      try {
-        const ready = prepareMessage(call, queue, input);
-        ids.push(id);
-        prepared.push(ready);
-        bytes += ready.bytes;
-      } catch (error) {
-        failed.push(failedEntry(id, faultOf('sqs', error)));
-      }
-    }
-    if (bytes > BATCH_BYTES_MAX) {
-      throw new AwsFault(
-        SQS_FAULTS.batchRequestTooLong,
-        `Batch requests cannot be longer than ${BATCH_BYTES_MAX} bytes. You have sent ${bytes} bytes.`,
-      );
-    }
+    const { prepared, failed } = prepareAll(call, queue, entries);
     if (prepared.length === 0) return batchResult<SentEntry>([], failed);
     const outcomes = await call.services.broker.send(prepared.map(({ message }) => message));
     const successful: SentEntry[] = [];
-    for (const [i, ready] of prepared.entries()) {
-      const id = ids[i] ?? '';
+    for (let i = 0; i < prepared.length; i++) {
+      const ready = prepared[i] as PreparedEntry;
       try {
-        successful.push({ Id: id, ...sentMessage(queue, ready, outcomes[i]) });
+        successful.push({ Id: ready.id, ...sentMessage(queue, ready, outcomes[i]) });
       } catch (error) {
-        failed.push(failedEntry(id, faultOf('sqs', error)));
+        failed.push(failedEntry(ready.id, faultOf('sqs', error)));
       }
     }
     return batchResult(successful, failed);
   },
+  toJson: (result) => batchJson(result, (sent) => `,${sentFieldsJson(sent)}`),
 });
+
+type PreparedEntry = PreparedMessage & { readonly id: string };
+
+/** Checks all entries; bad ones are in `failed`. Throws BatchRequestTooLong. */
+function prepareAll(
+  call: Call,
+  queue: Queue,
+  entries: readonly BatchEntry[],
+): { readonly prepared: readonly PreparedEntry[]; readonly failed: FailedEntry[] } {
+  const prepared: PreparedEntry[] = [];
+  const failed: FailedEntry[] = [];
+  let bytes = 0;
+  const bodies = plainBodies(
+    call,
+    entries.map(({ input }) => input),
+  );
+  for (let i = 0; i < entries.length; i++) {
+    const { id, input } = entries[i] as BatchEntry;
+    try {
+      const ready = { id, ...prepareMessage(call, queue, input, bodies?.[i]) };
+      prepared.push(ready);
+      bytes += ready.bytes;
+    } catch (error) {
+      failed.push(failedEntry(id, faultOf('sqs', error)));
+    }
+  }
+  if (bytes > BATCH_BYTES_MAX) {
+    throw new AwsFault(
+      SQS_FAULTS.batchRequestTooLong,
+      `Batch requests cannot be longer than ${BATCH_BYTES_MAX} bytes. You have sent ${bytes} bytes.`,
+    );
+  }
+  return { prepared, failed };
+}

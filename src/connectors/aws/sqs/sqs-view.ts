@@ -19,6 +19,8 @@ export const ENCODING_ATTRIBUTE: MessageAttribute = {
 export interface SqsView {
   readonly messageId: string;
   readonly body: string;
+  /** The body needs no escaping in JSON. */
+  readonly plainBody: boolean;
   readonly bodyMd5: string;
   /** Unix ms; undefined: the time it entered the queue. */
   readonly sentAt: number | undefined;
@@ -39,7 +41,8 @@ export function sqsViewOf(message: StoredMessage): SqsView {
   const { attributes } = own;
   return {
     messageId: own.messageId,
-    body: textOf(message.body),
+    body: own.plainBody === true ? asciiOf(message.body) : textOf(message.body),
+    plainBody: own.plainBody === true,
     bodyMd5: own.bodyMd5,
     sentAt: own.sentAt,
     senderId: own.senderId,
@@ -55,6 +58,10 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
+function asciiOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+}
+
 function foreignView(message: StoredMessage): SqsView {
   const { tags } = message;
   const text = isUtf8(message.body) ? textOf(message.body) : undefined;
@@ -64,6 +71,7 @@ function foreignView(message: StoredMessage): SqsView {
   return {
     messageId: tags.get(SYSTEM_TAGS.messageId) ?? message.id,
     body,
+    plainBody: false,
     bodyMd5: md5Hex(body),
     sentAt: undefined,
     senderId: tags.get(SYSTEM_TAGS.senderId),

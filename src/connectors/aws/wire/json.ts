@@ -2,19 +2,39 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { AwsFault } from './fault.js';
 import { faultSide } from './fault.js';
 
-/** The structure a JSON request carries, or undefined when the bytes are no JSON object. An empty body is an empty one. */
-export function parseJsonInput(body: Buffer): Record<string, unknown> | undefined {
-  if (body.length === 0) return {};
+const BACKSLASH = 0x5c;
+
+/** A request of the JSON protocol. */
+export interface JsonInput {
+  readonly input: Record<string, unknown>;
+  /**
+   * Its text, when that is ASCII without a backslash: then each string stands in it as it is and holds no control
+   * character, quote or backslash.
+   */
+  readonly plain: Buffer | undefined;
+}
+
+/** Reads a JSON request; undefined when the bytes are no JSON object. An empty body is an empty one. */
+export function parseJsonInput(body: Buffer): JsonInput | undefined {
+  if (body.length === 0) return { input: {}, plain: undefined };
   // ASCII is nearly all there is, and read as Latin-1 it needs no decoding.
-  const encoding = isAscii(body) ? 'latin1' : 'utf8';
-  if (encoding === 'utf8' && !isUtf8(body)) return undefined;
+  const ascii = isAscii(body);
+  if (!ascii && !isUtf8(body)) return undefined;
   try {
-    const value: unknown = JSON.parse(body.toString(encoding));
+    const value: unknown = JSON.parse(ascii ? body.toString('latin1') : body.toString('utf8'));
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    return value as Record<string, unknown>;
+    const plain = ascii && body.indexOf(BACKSLASH) < 0 ? body : undefined;
+    return { input: value as Record<string, unknown>, plain };
   } catch {
     return undefined;
   }
+}
+
+const PLAIN_TEXT = /^[\w.:/ -]*$/;
+
+/** Text as a JSON string; quick for the ids and names that are nearly all there is. */
+export function jsonString(text: string): string {
+  return PLAIN_TEXT.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 /** Body of a refusal in the JSON protocol. */

@@ -6,6 +6,7 @@ import type { SqsOrigin } from './origin.js';
 const bare: SqsOrigin = {
   messageId: '0f1e2d3c-4b5a-4968-8877-665544332211',
   bodyMd5: '900150983cd24fb0d6963f7d28e17f72',
+  plainBody: false,
   sentAt: 1_764_478_000_123,
   senderId: 'AKIAEXAMPLE',
   groupId: undefined,
@@ -32,6 +33,7 @@ describe('origin bytes', () => {
   it.each([
     ['a plain message', bare],
     ['one with everything', full],
+    ['one whose body is plain', { ...bare, plainBody: true }],
     ['a group only', { ...bare, groupId: 'g' }],
   ])('read back %s', (_name, origin) => {
     expect(decodeOrigin(encodeOrigin(origin))).toEqual(origin);

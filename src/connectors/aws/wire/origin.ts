@@ -6,6 +6,8 @@ export interface SqsOrigin {
   /** The MessageId SQS clients see: a UUID. */
   readonly messageId: string;
   readonly bodyMd5: string;
+  /** The body is ASCII without controls, quotes and backslashes: JSON takes it as it is. Absent: not known. */
+  readonly plainBody?: boolean;
   /** Unix ms the sender's request came; kept through dead-letter queues. */
   readonly sentAt: number;
   /** ASCII. */
@@ -28,6 +30,7 @@ const HAS_TRACE = 4;
 const HAS_TOPIC = 8;
 const HAS_SUBJECT = 16;
 const HAS_ATTRIBUTES = 32;
+const PLAIN_BODY = 64;
 
 const UUID_CHARS = 36;
 const MD5_CHARS = 32;
@@ -51,10 +54,11 @@ export function encodeOrigin(origin: SqsOrigin): Buffer {
     (topicArn === undefined ? 0 : HAS_TOPIC) |
     (subject === undefined ? 0 : HAS_SUBJECT) |
     (attributes === undefined ? 0 : HAS_ATTRIBUTES);
+  const marks = flags | (origin.plainBody === true ? PLAIN_BODY : 0);
   // Everything up to the sender is ASCII, so one string conversion writes it: the whole of a plain message.
   const { senderId } = origin;
   const head =
-    String.fromCharCode(VERSION, flags) +
+    String.fromCharCode(VERSION, marks) +
     String(origin.sentAt).padStart(TIME_CHARS, '0') +
     origin.messageId +
     origin.bodyMd5 +
@@ -119,6 +123,7 @@ export function decodeOrigin(bytes: Uint8Array): SqsOrigin | undefined {
   return {
     messageId: buffer.toString('latin1', ID_AT, MD5_AT),
     bodyMd5: buffer.toString('latin1', MD5_AT, FIXED_BYTES),
+    plainBody: (flags & PLAIN_BODY) !== 0,
     sentAt: Number(buffer.toString('latin1', TIME_AT, ID_AT)),
     senderId,
     groupId,
