@@ -181,6 +181,10 @@ export class ByteReader {
     return utf8(this.buffer, at, at + size);
   }
 
+  skip(count: number): void {
+    this.#take(count);
+  }
+
   skipBlock(): void {
     this.#take(this.varint());
   }

@@ -25,6 +25,10 @@ const HAS_POLICY = 16;
 const HAS_PRIORITY = 32;
 const HAS_ORIGIN = 64;
 
+/** Where the body of a message begins that has a minted id and nothing else. */
+const MINTED_BODY_AT = 13;
+const NO_POLICY: MessagePolicy = {};
+
 /** Writes `message`; `channelId` and `sequence` of its first place mint an id when it has none. */
 export function encodeMessage(
   w: ByteWriter,
@@ -82,20 +86,33 @@ export function mintedId(channelId: number, sequence: number): string {
 /** Translators by the protocol name of an origin. */
 export type Translators = ReadonlyMap<string, Translator>;
 
-/** A message over its stored bytes; parts are decoded at the first look. */
+/** What few messages have beside id and body. */
+interface Parts {
+  readonly clientId: string;
+  readonly metadata: string;
+  readonly tagsAt: number;
+  readonly policy: MessagePolicy;
+  readonly priority: number;
+  readonly origin: Origin | undefined;
+}
+
+const NO_PARTS: Parts = {
+  clientId: '',
+  metadata: '',
+  tagsAt: 0,
+  policy: NO_POLICY,
+  priority: 0,
+  origin: undefined,
+};
+
+/** A message over its stored bytes; parts are decoded at the first look. Small, because one is made for each delivery. */
 export class MessageView implements StoredMessage {
   readonly payload: Uint8Array;
   readonly #translators: Translators;
-  #flags = -1;
-  #id = '';
-  #clientId = '';
-  #metadata = '';
-  #tags: Tags | undefined;
-  #tagsAt = 0;
-  #policy: MessagePolicy = NO_POLICY;
-  #priority = 0;
-  #origin: Origin | undefined;
+  /** 0 = not looked into yet. */
   #bodyAt = 0;
+  #parts: Parts = NO_PARTS;
+  #tags: Tags | undefined;
   #neutral: NeutralView | undefined;
 
   constructor(payload: Uint8Array, translators: Translators) {
@@ -103,36 +120,35 @@ export class MessageView implements StoredMessage {
     this.#translators = translators;
   }
 
+  /** Finds the body; gives the flags. Throws RangeError when the bytes end before it. */
   #parse(): number {
-    if (this.#flags >= 0) return this.#flags;
-    const r = new ByteReader(this.payload);
-    const flags = r.u8();
-    this.#id = (flags & HAS_ID) !== 0 ? r.text() : mintedId(r.u32(), r.u64());
-    if ((flags & HAS_CLIENT) !== 0) this.#clientId = r.text();
-    if ((flags & HAS_METADATA) !== 0) this.#metadata = r.text();
-    if ((flags & HAS_TAGS) !== 0) {
-      this.#tagsAt = r.at;
-      for (let left = r.varint() * 2; left > 0; left--) r.skipBlock();
+    const flags = this.payload[0] ?? 0;
+    if (this.#bodyAt > 0) return flags;
+    if (flags === 0 && this.payload.length >= MINTED_BODY_AT) {
+      this.#bodyAt = MINTED_BODY_AT;
+      return flags;
     }
-    if ((flags & HAS_POLICY) !== 0) this.#policy = readPolicy(r);
-    if ((flags & HAS_PRIORITY) !== 0) this.#priority = r.u8();
-    if ((flags & HAS_ORIGIN) !== 0) this.#origin = { protocol: r.text(), bytes: r.block() };
+    const r = new ByteReader(this.payload, 1);
+    if (this.payload.length === 0) throw new RangeError('an empty message');
+    if ((flags & HAS_ID) !== 0) r.skipBlock();
+    else r.skip(MINTED_BODY_AT - 1);
+    if ((flags & ~HAS_ID) !== 0) this.#parts = readParts(r, flags);
     this.#bodyAt = r.at;
-    this.#flags = flags;
     return flags;
   }
 
   #view(): NeutralView | undefined {
     this.#parse();
-    if (this.#origin === undefined) return undefined;
-    this.#neutral ??= this.#translators.get(this.#origin.protocol)?.(this.#origin.bytes) ?? { tags: NO_TAGS };
+    const { origin } = this.#parts;
+    if (origin === undefined) return undefined;
+    this.#neutral ??= this.#translators.get(origin.protocol)?.(origin.bytes) ?? { tags: NO_TAGS };
     return this.#neutral;
   }
 
   get id(): string {
-    const flags = this.#parse();
-    if ((flags & HAS_ID) !== 0) return this.#id;
-    return this.#view()?.id ?? this.#id;
+    const own = (this.#parse() & HAS_ID) !== 0;
+    const r = new ByteReader(this.payload, 1);
+    return own ? r.text() : (this.#view()?.id ?? mintedId(r.u32(), r.u64()));
   }
 
   get hasOwnId(): boolean {
@@ -141,12 +157,12 @@ export class MessageView implements StoredMessage {
 
   get clientId(): string {
     this.#parse();
-    return this.#clientId;
+    return this.#parts.clientId;
   }
 
   get metadata(): string {
     const flags = this.#parse();
-    if ((flags & HAS_METADATA) !== 0) return this.#metadata;
+    if ((flags & HAS_METADATA) !== 0) return this.#parts.metadata;
     return this.#view()?.metadata ?? '';
   }
 
@@ -156,7 +172,7 @@ export class MessageView implements StoredMessage {
     const derived = this.#view()?.tags;
     if ((flags & HAS_TAGS) === 0) return (this.#tags = derived ?? NO_TAGS);
     const tags = new Map(derived);
-    const r = new ByteReader(this.payload, this.#tagsAt);
+    const r = new ByteReader(this.payload, this.#parts.tagsAt);
     for (let left = r.varint(); left > 0; left--) {
       const key = r.text();
       tags.set(key, r.text());
@@ -169,23 +185,38 @@ export class MessageView implements StoredMessage {
     return this.payload.subarray(this.#bodyAt);
   }
 
+  /** Bytes of the body, without making a view of it. */
+  get bodyBytes(): number {
+    this.#parse();
+    return this.payload.length - this.#bodyAt;
+  }
+
   get policy(): MessagePolicy {
     this.#parse();
-    return this.#policy;
+    return this.#parts.policy;
   }
 
   get priority(): number {
     this.#parse();
-    return this.#priority;
+    return this.#parts.priority;
   }
 
   get origin(): Origin | undefined {
     this.#parse();
-    return this.#origin;
+    return this.#parts.origin;
   }
 }
 
-const NO_POLICY: MessagePolicy = {};
+function readParts(r: ByteReader, flags: number): Parts {
+  const clientId = (flags & HAS_CLIENT) !== 0 ? r.text() : '';
+  const metadata = (flags & HAS_METADATA) !== 0 ? r.text() : '';
+  const tagsAt = r.at;
+  if ((flags & HAS_TAGS) !== 0) for (let left = r.varint() * 2; left > 0; left--) r.skipBlock();
+  const policy = (flags & HAS_POLICY) !== 0 ? readPolicy(r) : NO_POLICY;
+  const priority = (flags & HAS_PRIORITY) !== 0 ? r.u8() : 0;
+  const origin = (flags & HAS_ORIGIN) !== 0 ? { protocol: r.text(), bytes: r.block() } : undefined;
+  return { clientId, metadata, tagsAt, policy, priority, origin };
+}
 
 function readPolicy(r: ByteReader): MessagePolicy {
   const delayMs = r.varint();

@@ -25,6 +25,29 @@ interface Lasting {
   readonly commit: () => void;
 }
 
+class LastingOperation implements PendingOperation {
+  position = -1;
+  readonly slots: readonly number[];
+  readonly #lasting: Lasting;
+  readonly #again: Lasting[];
+
+  constructor(lasting: Lasting, again: Lasting[]) {
+    this.#lasting = lasting;
+    this.#again = again;
+    this.slots = lasting.slots ?? NO_SLOTS;
+  }
+
+  commit(): void {
+    this.#lasting.commit();
+  }
+
+  lose(): void {
+    this.#again.unshift({ ...this.#lasting, entry: Buffer.from(this.#lasting.entry) });
+  }
+}
+
+const NO_SLOTS: readonly number[] = [];
+
 /**
  * The way from the core to its journal. Arrivals go out as entries of their own (`main`, `append`). Effects on messages that are
  * already there (hand-out, settlement) gather in the side entry and go out together at the end of the turn. The two may
@@ -43,7 +66,7 @@ export class Pipeline implements JournalListener {
   #head = 0;
   #closed: BrokerError | undefined;
   // Entries that must be written before anything else: they say what already holds, and their commit failed.
-  #again: Lasting[] = [];
+  readonly #again: Lasting[] = [];
 
   /** `afterCommit` runs once a committed group was applied, before the journal goes on. */
   constructor(journal: Journal, afterCommit: () => void) {
@@ -80,11 +103,7 @@ export class Pipeline implements JournalListener {
   #lasting(lasting: Lasting): Position {
     const position = this.#journal.append(lasting.entry, lasting.forced);
     lasting.placed?.(position);
-    const lose = (): void => {
-      this.#again.unshift({ ...lasting, entry: Buffer.from(lasting.entry) });
-    };
-    const { slots, commit } = lasting;
-    this.#expect({ position, commit, lose, ...(slots !== undefined && { slots }) }, position);
+    this.#expect(new LastingOperation(lasting, this.#again), position);
     return position;
   }
 
@@ -100,9 +119,8 @@ export class Pipeline implements JournalListener {
   }
 
   #writeAgain(): void {
-    const lost = this.#again;
-    this.#again = [];
-    for (const lasting of lost) this.#lasting(lasting);
+    // Emptied, not replaced: whatever is lost goes back into the same list.
+    for (const lasting of this.#again.splice(0)) this.#lasting(lasting);
   }
 
   /** `operation` hears when everything appended before is committed; at once when nothing waits. */
@@ -147,7 +165,8 @@ export class Pipeline implements JournalListener {
   flushSide(): void {
     if (this.#again.length > 0 && this.#closed === undefined) this.#writeAgain();
     if (!this.#side.open) return;
-    const entry = this.#side.take();
+    const fits = !this.main.open && this.#side.size <= ADOPT_BYTES_MAX;
+    const entry = fits ? this.main.adopt(this.#side) : this.#side.take();
     const waiting = this.#sideWaiting;
     const forced = this.#sideForced;
     this.#sideForced = false;
@@ -216,6 +235,9 @@ export class Pipeline implements JournalListener {
 }
 
 const NOTHING = (): void => undefined;
+
+/** Side entries up to this size are copied behind the arrivals in front of them. */
+const ADOPT_BYTES_MAX = 64 * 1024;
 
 /** Room a side entry begins with; it grows when a turn has more to say. */
 const SIDE_BYTES = 4096;

@@ -1,4 +1,6 @@
 import { ByteWriter } from '../../base/bytes.js';
+import type { Deferred } from '../../base/deferred.js';
+import { deferred } from '../../base/deferred.js';
 import type { ChannelName } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
@@ -50,8 +52,7 @@ class Acceptance implements SendResult {
 class SendOperation implements PendingOperation {
   position = -1;
   readonly outcomes: SendOutcome[];
-  resolve: ((outcomes: readonly SendOutcome[]) => void) | undefined;
-  reject: ((error: BrokerError) => void) | undefined;
+  done: Deferred<readonly SendOutcome[]> | undefined;
   readonly acks: AcksAlong | undefined;
   readonly #arrivals: Arrivals;
 
@@ -75,7 +76,7 @@ class SendOperation implements PendingOperation {
       if (!(outcome instanceof Acceptance)) continue;
       if (!this.#arrivals.land(outcome.queue, outcome.slot)) outcomes[i] = { ok: false, error: QUEUE_GONE };
     }
-    this.resolve?.(outcomes);
+    this.done?.resolve(outcomes);
   }
 
   lose(error: BrokerError): void {
@@ -83,7 +84,7 @@ class SendOperation implements PendingOperation {
       const outcome = this.outcomes[i];
       if (outcome instanceof Acceptance) this.#arrivals.abandon(outcome.queue, outcome.slot);
     }
-    this.reject?.(error);
+    this.done?.reject(error);
   }
 }
 
@@ -117,7 +118,7 @@ export class Arrivals {
   send(messages: readonly OutgoingMessage[], options: SendOptions): Promise<readonly SendOutcome[]> {
     const now = this.#core.clock.now();
     const bytes = this.#admission.check(messages);
-    const outcomes: SendOutcome[] = [];
+    const outcomes = new Array<SendOutcome>(messages.length);
     const duplicates = this.#decide(messages, options, outcomes, now);
     const acks = this.#acksAlong(options, outcomes);
     // Its records must find the deliveries they are about.
@@ -130,14 +131,14 @@ export class Arrivals {
       const position = pipeline.append(pipeline.main, written.forced, operation);
       for (const outcome of outcomes) if (outcome instanceof Acceptance) queues.place(outcome.slot, position);
     }
-    return new Promise((resolve, reject) => {
-      operation.resolve = resolve;
-      operation.reject = reject;
-      if (written.durable > 0) return;
+    const done = deferred<readonly SendOutcome[]>();
+    operation.done = done;
+    if (written.durable === 0) {
       // Duplicates answer when their original is safe; memory-only messages need no disk.
       if (duplicates) this.#core.pipeline.afterPending(operation);
       else operation.commit();
-    });
+    }
+    return done.promise;
   }
 
   /** The acknowledgements that go with a batch, unless all of it was refused. */
@@ -166,7 +167,8 @@ export class Arrivals {
     let duplicates = false;
     let last: Queue | undefined;
     let lastName: string | undefined;
-    for (const message of messages) {
+    for (let i = 0; i < messages.length; i++) {
+      const message = messages[i] as OutgoingMessage;
       try {
         if (message.channel !== lastName || last === undefined || last.deleted) {
           last = this.#channels.forArrival(message.channel, options.createMissing === true);
@@ -175,10 +177,10 @@ export class Arrivals {
         this.#checkRoom(last, message);
         const known = recall(last.family, message.dedupId, now);
         if (known !== undefined) duplicates = true;
-        outcomes.push(known === undefined ? new Acceptance(last, message.id) : duplicateOf(known));
+        outcomes[i] = known === undefined ? new Acceptance(last, message.id) : duplicateOf(known);
       } catch (caught) {
         refused = BrokerError.from(caught);
-        outcomes.push({ ok: false, error: refused });
+        outcomes[i] = { ok: false, error: refused };
       }
     }
     if (refused !== undefined && options.allOrNothing === true) {

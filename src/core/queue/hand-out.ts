@@ -75,6 +75,12 @@ export class HandOut {
     if (slots.length === 0 && family.waiters.size >= this.#core.limits.waitersMax) {
       return Promise.reject(new BrokerError('limit', 'too many waiting receives'));
     }
+    const bodies = slots.length > 0 ? this.#bodies.peekAll(slots) : undefined;
+    if (bodies !== undefined) {
+      const leased = this.#lease(family, slots, { bodies, handOut: request.handOut });
+      this.#core.scheduler.poke();
+      return Promise.resolve(leased);
+    }
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         only,
@@ -386,22 +392,23 @@ export class HandOut {
     const leaseEndsAt = handOut.kind === 'lease' && handOut.leaseMs > 0 ? now + handOut.leaseMs : 0;
     const out: MessageOut[] = [];
     const sequences: number[] = [];
+    const source = {
+      payload: NO_BYTES,
+      translators: this.#core.translators,
+      leaseEndsAt: auto ? undefined : leaseEndsAt,
+    };
+    let queue: Queue | undefined;
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i] as number;
-      const queue = store.byId.get(table.queue(slot));
+      const id = table.queue(slot);
+      if (queue?.id !== id) queue = store.byId.get(id);
       if (queue === undefined) {
         store.discardPicked(slot);
         continue;
       }
-      const payload = content.bodies[i] as Uint8Array;
+      source.payload = content.bodies[i] as Uint8Array;
       store.lease(queue, slot, now, leaseEndsAt);
-      out.push(
-        new MessageOut(queue, slot, table, {
-          payload,
-          translators: this.#core.translators,
-          leaseEndsAt: auto ? undefined : leaseEndsAt,
-        }),
-      );
+      out.push(new MessageOut(queue, slot, table, source));
       sequences.push(table.sequence(slot));
       if (auto) store.remove(queue, slot);
     }
@@ -449,6 +456,8 @@ export class HandOut {
     this.serveDirty();
   }
 }
+
+const NO_BYTES = new Uint8Array(0);
 
 /** How long a message whose body could not be read is set aside. */
 const UNREADABLE_RETRY_MS = 30_000;

@@ -1,3 +1,4 @@
+import { deferred } from '../../base/deferred.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { PendingOperation } from '../partition/pipeline.js';
@@ -20,6 +21,25 @@ interface Batch {
 
 /** Where messages go back to; see `GiveBack`. */
 type Place = Omit<GiveBack, 'queue' | 'sequences'>;
+
+/** A settlement on its way to the disk. */
+class SettleOperation implements PendingOperation {
+  position = -1;
+  readonly done = deferred<SettleResult>();
+  readonly #result: SettleResult;
+
+  constructor(result: SettleResult) {
+    this.#result = result;
+  }
+
+  commit(): void {
+    this.done.resolve(this.#result);
+  }
+
+  lose(error: BrokerError): void {
+    this.done.reject(error);
+  }
+}
 
 const NOTHING_REFUSED: SettleResult = { refused: [] };
 
@@ -78,16 +98,9 @@ export class Settlements {
   }
 
   #whenDurable(result: SettleResult): Promise<SettleResult> {
-    return new Promise((resolve, reject) => {
-      const operation: PendingOperation = {
-        position: -1,
-        commit: () => {
-          resolve(result);
-        },
-        lose: reject,
-      };
-      this.#core.pipeline.whenDurable(operation);
-    });
+    const operation = new SettleOperation(result);
+    this.#core.pipeline.whenDurable(operation);
+    return operation.done.promise;
   }
 
   /** `later` gets what ends only when a body was read from the disk. */
