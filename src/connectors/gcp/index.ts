@@ -4,6 +4,7 @@ import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import { defineService } from '../kit/grpc-service.js';
 import { GCP_LIMITS, type GcpConfig } from './config.js';
 import { noExtensions } from './extensions.js';
+import { Features } from './features.js';
 import { MessageIds } from './message-ids.js';
 import { GCP_PROTOCOL, translateOrigin } from './message-mapping.js';
 import { publisherOperations } from './publisher/operations.js';
@@ -14,6 +15,7 @@ import { streamingPull } from './subscriber/streaming-pull.js';
 import { Subscriptions } from './subscriber/subscriptions.js';
 import { unaryHandlers } from './unary.js';
 import { Publisher, Subscriber } from './wire/gen/google/pubsub/v1/pubsub_pb.js';
+import { SchemaService } from './wire/gen/google/pubsub/v1/schema_pb.js';
 import { HOT_CODECS } from './wire/hot-codecs.js';
 
 export { gcpConfigSchema, type GcpConfig } from './config.js';
@@ -30,6 +32,7 @@ class GcpConnector implements Connector {
   readonly name = 'gcp';
   readonly #context: ConnectorContext;
   readonly #services: GcpServices;
+  readonly #features: Features;
   readonly #advertisedEndpoint: string;
   readonly #listener: GrpcListener;
   #addresses: Promise<readonly Address[]> | undefined;
@@ -53,6 +56,7 @@ class GcpConnector implements Connector {
       messageIds: new MessageIds(clock, ids),
       counters: { calls: 0, errors: 0, published: 0, delivered: 0, acknowledged: 0 },
     };
+    this.#features = new Features(this.#services);
     broker.registerTranslator(GCP_PROTOCOL, translateOrigin);
     catalog.open();
     this.#listener = createGrpcListener({
@@ -71,6 +75,7 @@ class GcpConnector implements Connector {
       ...unaryHandlers(this.#services, subscriberOperations(this.#services)),
       streamingPull: streamingPull(this.#services),
     });
+    server.addService(defineService(SchemaService), this.#features.schemaHandlers);
   }
 
   start(): Promise<readonly Address[]> {
@@ -107,6 +112,7 @@ class GcpConnector implements Connector {
         subscriptions: catalog.subscriptionCount,
         streaming_pull_streams: subscriptions.streamCount,
         stream_held_messages: subscriptions.heldCount,
+        ...this.#features.counters(),
       },
     };
   }
