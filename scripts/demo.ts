@@ -24,7 +24,7 @@ const USAGE = `Usage: npm run demo
 Needs a running broker: \`npm start\` in another terminal. Where it listens is taken from the same variables as its own
 settings, with the same defaults:
 
-  HOST 127.0.0.1               API_PORT 8080
+  POLYMQ_HOST 127.0.0.1        API_PORT 8080
   GRPC_PORT 50000              CONNECTORS_AWS_PORT 4566
   CONNECTORS_AMQP_PORT 5672    CONNECTORS_PUB_SUB_PORT 8085
 `;
@@ -35,7 +35,7 @@ interface Place {
 }
 
 function placeFrom(environment: NodeJS.ProcessEnv): Place {
-  const given = environment['HOST'] ?? '';
+  const given = environment['POLYMQ_HOST'] ?? '';
   const host = given === '' || given === '0.0.0.0' || given === '::' ? '127.0.0.1' : given;
   const at = (variable: string, port: number): string => `${host}:${environment[variable] ?? String(port)}`;
   return {

@@ -16,7 +16,7 @@ export const polymq: Contender = {
 async function start(): Promise<Server> {
   const folder = workFolder('polymq');
   const env = {
-    HOST: '127.0.0.1',
+    POLYMQ_HOST: '127.0.0.1',
     STORE_PATH: join(folder, 'store'),
     STORE_SYNC: 'always',
     CONNECTORS_AWS_PORT: '0',

@@ -14,7 +14,7 @@ describe('the settings', () => {
     const names = SETTINGS.map((setting) => setting.environment);
     expect(names).toEqual(
       expect.arrayContaining([
-        'HOST',
+        'POLYMQ_HOST',
         'API_PORT',
         'STORE_PATH',
         'STORE_ENGINE',

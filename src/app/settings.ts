@@ -11,6 +11,7 @@ import {
   shutdownSettings,
   storeSettings,
 } from '../ops/config/sections.js';
+import { authenticationSettings, authorizationSettings, securitySettings } from '../ops/config/security.js';
 import { settingsOf } from '../ops/config/setting.js';
 
 const enable = (what: string) => z.boolean().default(false).describe(`Serve ${what}.`);
@@ -23,6 +24,9 @@ export const settingsSchema = z.object({
   log: logSettings,
   shutdown: shutdownSettings,
   aliases: aliasesSetting,
+  security: securitySettings,
+  authentication: authenticationSettings,
+  authorization: authorizationSettings,
   grpc: nativeConfigSchema,
   connectors: z.object({
     aws: awsConfigSchema,
@@ -61,6 +65,34 @@ export function crossFaults(config: Config): readonly string[] {
     const holder = taken.get(port);
     if (holder === undefined) taken.set(port, name);
     else faults.push(`${name}: ${port} is taken by ${holder}`);
+  }
+  return [...faults, ...securityFaults(config)];
+}
+
+/** What is missing for the security that is asked for. */
+function securityFaults({ security, authentication, authorization, connectors }: Config): string[] {
+  const faults: string[] = [];
+  const given = (...texts: readonly string[]): boolean => texts.some((text) => text !== '');
+  const certificate = given(security.certFilename, security.certData);
+  if (certificate !== given(security.keyFilename, security.keyData)) {
+    faults.push(
+      'SECURITY_CERT_FILENAME, SECURITY_KEY_FILENAME: a certificate needs its key, and a key its certificate',
+    );
+  }
+  if (given(security.caFilename, security.caData) && !certificate) {
+    faults.push('SECURITY_CA_FILENAME: needs SECURITY_CERT_FILENAME and SECURITY_KEY_FILENAME');
+  }
+  const { key, filePath } = authentication.jwtConfig;
+  if (authentication.enable && !given(key, filePath)) {
+    faults.push('AUTHENTICATION_JWT_CONFIG_KEY: needed when AUTHENTICATION_ENABLE is on');
+  }
+  if (authentication.enable && connectors.aws.enable && connectors.aws.credentials.length === 0) {
+    faults.push(
+      'CONNECTORS_AWS_CREDENTIALS: needed when AUTHENTICATION_ENABLE is on, else everybody may come in there',
+    );
+  }
+  if (authorization.enable && !given(authorization.policyData, authorization.filePath)) {
+    faults.push('AUTHORIZATION_FILE_PATH: needed when AUTHORIZATION_ENABLE is on');
   }
   return faults;
 }

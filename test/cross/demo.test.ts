@@ -24,7 +24,7 @@ describe('npm run demo', () => {
   it('shows that every pair works, and leaves nothing behind', async () => {
     const port = (name: string): string => String(broker.address(name).port);
     const { code, output } = await demo({
-      HOST: '127.0.0.1',
+      POLYMQ_HOST: '127.0.0.1',
       API_PORT: port('api'),
       GRPC_PORT: port('native-grpc'),
       CONNECTORS_AWS_PORT: port('aws'),
@@ -39,7 +39,7 @@ describe('npm run demo', () => {
   });
 
   it('says what to do when no broker runs', async () => {
-    const { code, output } = await demo({ HOST: '127.0.0.1', API_PORT: '1' });
+    const { code, output } = await demo({ POLYMQ_HOST: '127.0.0.1', API_PORT: '1' });
     expect(code).toBe(1);
     expect(output).toContain('npm start');
   });

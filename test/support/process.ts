@@ -65,7 +65,7 @@ function newestMs(folder: string): number {
 /** Environment of a broker on free loopback ports. */
 export function loopbackEnvironment(folder: string): Readonly<Record<string, string>> {
   return {
-    HOST: '127.0.0.1',
+    POLYMQ_HOST: '127.0.0.1',
     API_PORT: '0',
     GRPC_PORT: '0',
     CONNECTORS_AWS_PORT: '0',

@@ -84,7 +84,7 @@ describe('polymq config', () => {
     const folder = temporaryFolder();
     try {
       const first = await run(['config'], {
-        HOST: 'here',
+        POLYMQ_HOST: 'here',
         ALIASES: 'a.b=c.d',
         CONNECTORS_AWS_ACCOUNT_ID: '000000000123',
       });

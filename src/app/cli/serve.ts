@@ -30,6 +30,7 @@ async function serve(command: Command, terminal: Terminal): Promise<void> {
   const stopped = stopOnSignal(instance, log);
   try {
     const running = await instance.start();
+    reloadOnSignal(running);
     log.info('ready', readyFields(running));
   } catch (error) {
     if (!stopped.asked()) throw new CommandFailure(EXIT.failed, [`cannot start: ${messageOf(error)}`]);
@@ -69,6 +70,11 @@ function stopOnSignal(instance: Instance, log: Log): { readonly done: Promise<vo
   // Observed at the end of `serve`; until then a rejection is not an unhandled one.
   done.catch(() => undefined);
   return { done, asked: () => asked };
+}
+
+/** SIGHUP, where there is one. Before the broker is ready it ends the process, as usual. */
+function reloadOnSignal(running: RunningBroker): void {
+  process.on('SIGHUP', () => running.reload());
 }
 
 /** A bug must not leave a broker that answers wrongly: the store is crash-safe, so crash and say why. */

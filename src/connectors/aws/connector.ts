@@ -22,7 +22,7 @@ export class AwsConnector implements Connector {
   #address: Address | undefined;
 
   constructor(context: ConnectorContext, config: AwsConfig) {
-    const { broker, clock, ids, log, host } = context;
+    const { broker, clock, ids, log, host, tls } = context;
     const queues = new QueueRegistry(broker);
     this.#services = {
       broker,
@@ -49,6 +49,7 @@ export class AwsConnector implements Connector {
       },
       clock,
       log,
+      tls,
       handle: (exchange) => this.#endpoint.handle(exchange),
       refuseOversize: (exchange) => this.#endpoint.refuseOversize(exchange),
     });

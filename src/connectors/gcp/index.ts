@@ -42,7 +42,7 @@ class GcpConnector implements Connector {
   constructor(context: ConnectorContext, config: GcpConfig) {
     this.#context = context;
     this.#advertisedEndpoint = config.advertisedEndpoint;
-    const { broker, clock, ids, log, host } = context;
+    const { broker, clock, ids, log, host, tls } = context;
     const catalog = new Catalog(broker);
     const subscriptions = new Subscriptions({ broker, clock, catalog, config });
     this.#services = {
@@ -65,6 +65,7 @@ class GcpConnector implements Connector {
       maxReceiveBytes: config.maxMessageBytes + GCP_LIMITS.receiveMarginBytes,
       clock,
       log,
+      tls,
     });
     const { server } = this.#listener;
     server.addService(

@@ -1,7 +1,10 @@
+import type { Gatekeeper } from '../../core/access/gatekeeper.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { Clock } from '../../base/clock.js';
 import type { IdSource } from '../../base/ids.js';
 import type { Log } from '../../base/log.js';
+import type { Identity } from './identity.js';
+import type { TlsSource } from './tls-gate.js';
 
 /** A bound listener: what the `ready` line and the health page show. */
 export interface Address {
@@ -31,7 +34,12 @@ export interface Connector {
 
 /** What every connector gets from the composition root. */
 export interface ConnectorContext {
+  /** For the connector's own work; what its clients ask for goes to the broker that `gate` has for them. */
   readonly broker: Broker;
+  readonly gate: Gatekeeper;
+  readonly identity: Identity;
+  /** Absent: listeners speak in the clear. */
+  readonly tls: TlsSource | undefined;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly log: Log;

@@ -5,6 +5,7 @@ import { GrpcServer } from './grpc/server.js';
 import { Http2Connection } from './http2/connection.js';
 import { HTTP2_LIMITS } from './http2/limits.js';
 import { looksLikeHttp1, PrefaceReader } from './http2/preface.js';
+import { peerNameOf, TlsGate, type TlsSource } from './tls-gate.js';
 
 /** Bounds of every gRPC listener, besides those of each connection. */
 export const GRPC_LIMITS = {
@@ -27,6 +28,8 @@ export interface GrpcListenerOptions {
   readonly maxReceiveBytes: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** Connections begin with a TLS handshake. */
+  readonly tls?: TlsSource | undefined;
   /**
    * Takes over a connection that begins as HTTP/1, e.g. by `server.emit('connection', socket)`, and ends it when the listener
    * drains. Without it such connections are refused.
@@ -68,6 +71,7 @@ class Listener implements GrpcListener {
   readonly server: GrpcServer;
   readonly #options: GrpcListenerOptions;
   readonly #net: NetServer;
+  readonly #gate: TlsGate | undefined;
   /** Each socket with its connection, once it has said what it speaks. */
   readonly #sockets = new Map<Socket, Http2Connection | 'http1' | undefined>();
   #onEmpty: (() => void) | undefined;
@@ -79,7 +83,18 @@ class Listener implements GrpcListener {
     this.#options = options;
     const { maxReceiveBytes, clock, log } = options;
     this.server = new GrpcServer({ maxReceiveBytes, heldBytesMax: GRPC_LIMITS.heldBytesMax, clock, log });
-    this.#net = createServer({ noDelay: true, keepAlive: true }, (socket) => this.accept(socket));
+    const { tls } = options;
+    if (tls !== undefined) {
+      const protocols = options.http1 === undefined ? ['h2'] : ['h2', 'http/1.1'];
+      this.#gate = new TlsGate({
+        source: tls,
+        protocols,
+        clock,
+        log,
+        admitted: (socket) => this.accept(socket),
+      });
+    }
+    this.#net = createServer({ noDelay: true, keepAlive: true }, (socket) => this.#onConnection(socket));
   }
 
   async listen(): Promise<number> {
@@ -123,6 +138,13 @@ class Listener implements GrpcListener {
     await closed;
   }
 
+  #onConnection(socket: Socket): void {
+    if (this.#gate === undefined) this.accept(socket);
+    else if (this.#isDraining || this.#sockets.size + this.#gate.pending >= GRPC_LIMITS.connectionsMax) {
+      socket.destroy();
+    } else this.#gate.admit(socket);
+  }
+
   accept(socket: Socket): void {
     if (this.#isDraining || this.#sockets.size >= GRPC_LIMITS.connectionsMax) {
       socket.destroy();
@@ -161,7 +183,7 @@ class Listener implements GrpcListener {
 
   #serve(socket: Socket, rest: Buffer): void {
     const { clock, log } = this.#options;
-    const open = this.server.connection();
+    const open = this.server.connection(peerNameOf(socket, this.#options.tls));
     const connection = new Http2Connection({ socket, limits: HTTP2_LIMITS, clock, log, open });
     this.#sockets.set(socket, connection);
     socket.on('data', (chunk: Buffer) => connection.read(chunk));
@@ -198,6 +220,7 @@ class Listener implements GrpcListener {
   }
 
   #stopAccepting(): Promise<void> {
+    this.#gate?.stop();
     this.#closed ??= new Promise((resolve) => {
       // The error says that it was not listening: nothing to close then.
       this.#net.close(() => resolve());

@@ -4,6 +4,7 @@ import type { HttpExchange } from './http1/exchange.js';
 import type { HttpLimits } from './http1/limits.js';
 import { Http1Server } from './http1/server.js';
 import { TcpListener } from './tcp-listener.js';
+import type { TlsSource } from './tls-gate.js';
 
 export { DEFAULT_HTTP_LIMITS } from './http1/limits.js';
 export type { HttpLimits } from './http1/limits.js';
@@ -16,6 +17,8 @@ export interface HttpListenerOptions {
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly log: Log;
+  /** Connections are HTTPS. */
+  readonly tls?: TlsSource | undefined;
   /** Answers one whole request. It owns its failures: a rejection is logged and answered with an empty 500. */
   readonly handle: (exchange: HttpExchange) => void | Promise<void>;
   /** Refuses a request whose body was over the limit (the exchange has none). */
@@ -33,7 +36,7 @@ export class HttpListener {
   readonly #listener: TcpListener;
 
   constructor(options: HttpListenerOptions) {
-    const { host, port, limits, clock, log } = options;
+    const { host, port, limits, clock, log, tls } = options;
     this.#server = new Http1Server(options);
     this.#listener = new TcpListener({
       host,
@@ -41,6 +44,7 @@ export class HttpListener {
       connectionsMax: limits.connectionsMax,
       clock,
       log,
+      tls: tls === undefined ? undefined : { source: tls, protocols: ['http/1.1'] },
       accept: (socket) => this.#server.serve(socket, NO_BYTES),
     });
   }

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { TlsGate, type TlsSource } from './tls-gate.js';
 
 /** One client of a TCP listener: what the listener needs to drain and stop it. */
 export interface PeerConnection {
@@ -19,6 +20,8 @@ export interface TcpListenerOptions {
   readonly connectionsMax: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** Connections begin with a TLS handshake. `protocols` are offered by ALPN. */
+  readonly tls?: { readonly source: TlsSource; readonly protocols: readonly string[] } | undefined;
   /** Takes over a new socket, with Nagle's algorithm off. It must not throw. */
   readonly accept: (socket: Socket) => PeerConnection;
 }
@@ -27,6 +30,7 @@ export interface TcpListenerOptions {
 export class TcpListener {
   readonly #options: TcpListenerOptions;
   readonly #server: Server;
+  readonly #gate: TlsGate | undefined;
   readonly #peers = new Map<Socket, PeerConnection>();
   #draining = false;
   #idle: (() => void) | undefined;
@@ -35,6 +39,10 @@ export class TcpListener {
 
   constructor(options: TcpListenerOptions) {
     this.#options = options;
+    const { tls, clock, log } = options;
+    if (tls !== undefined) {
+      this.#gate = new TlsGate({ ...tls, clock, log, admitted: (socket) => this.#open(socket) });
+    }
     this.#server = createServer({ noDelay: true }, (socket) => this.#onConnection(socket));
   }
 
@@ -69,6 +77,7 @@ export class TcpListener {
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
     if (this.#server.listening) this.#server.close();
+    this.#gate?.stop();
     if (this.#peers.size === 0) return;
     const gone = new Promise<void>((resolve) => {
       const timer = this.#options.clock.after(graceMs, resolve);
@@ -85,6 +94,7 @@ export class TcpListener {
   async stop(): Promise<void> {
     this.#draining = true;
     if (this.#server.listening) this.#server.close();
+    this.#gate?.stop();
     if (this.#peers.size === 0) return;
     const gone = new Promise<void>((resolve) => (this.#idle = resolve));
     for (const peer of [...this.#peers.values()]) peer.destroy();
@@ -93,8 +103,19 @@ export class TcpListener {
 
   #onConnection(socket: Socket): void {
     const { connectionsMax } = this.#options;
-    if (this.#draining || (connectionsMax > 0 && this.#peers.size >= connectionsMax)) {
+    const taken = this.#peers.size + (this.#gate?.pending ?? 0);
+    if (this.#draining || (connectionsMax > 0 && taken >= connectionsMax)) {
       this.refusedConnections++;
+      socket.destroy();
+    } else if (this.#gate !== undefined) {
+      this.#gate.admit(socket);
+    } else {
+      this.#open(socket);
+    }
+  }
+
+  #open(socket: Socket): void {
+    if (this.#draining) {
       socket.destroy();
       return;
     }

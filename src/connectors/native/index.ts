@@ -31,13 +31,14 @@ class NativeConnector implements Connector {
   }
 
   async start(): Promise<readonly Address[]> {
-    const { broker, clock, ids, log, host, version } = this.#context;
+    const { broker, clock, ids, log, host, tls, version } = this.#context;
     const listener = createGrpcListener({
       host,
       port: this.#config.port,
       maxReceiveBytes: this.#config.bodyLimit + ENVELOPE_BYTES,
       clock,
       log,
+      tls,
     });
     addNativeApi(listener.server, {
       broker,

@@ -8,7 +8,9 @@ export const hostSetting = z
   .string()
   .min(1)
   .default('0.0.0.0')
-  .describe('Address that every listener binds to.');
+  .describe('Address that every listener binds to.')
+  // Shells and containers set HOST for themselves, and to the native server it is the node's name.
+  .meta({ environment: 'POLYMQ_HOST' });
 
 export const storeSettings = z.object({
   path: z.string().min(1).default('./data').describe('Directory of the store. One process at a time.'),

@@ -8,7 +8,7 @@ export interface Setting {
   /** Place in the configuration object and in the YAML file, e.g. `connectors.aws.accountId`. */
   readonly key: string;
   readonly path: readonly string[];
-  /** e.g. `CONNECTORS_AWS_ACCOUNT_ID`. */
+  /** e.g. `CONNECTORS_AWS_ACCOUNT_ID`; follows from the place, unless the field's meta names another. */
   readonly environment: string;
   /** e.g. `--connectors-aws-account-id`. */
   readonly flag: string;
@@ -53,7 +53,7 @@ function settingOf(field: z.ZodType, path: readonly string[]): Setting {
   return {
     key: path.join('.'),
     path,
-    environment: words.toUpperCase(),
+    environment: typeof meta['environment'] === 'string' ? meta['environment'] : words.toUpperCase(),
     flag: `--${words.toLowerCase().replaceAll('_', '-')}`,
     kind: kindOf(inner),
     choices: inner instanceof z.ZodEnum ? inner.options.map(String) : [],

@@ -12,6 +12,7 @@ import { openBroker } from '../../../src/core/broker.js';
 import type { CoreLimits } from '../../../src/core/core-context.js';
 import { MemoryJournal } from '../../../src/journal/memory/index.js';
 import type { MemoryFaults } from '../../../src/journal/memory/index.js';
+import { openAccess } from '../../support/access.js';
 
 export interface AmqpServerOptions {
   readonly config?: Partial<AmqpConfig>;
@@ -42,7 +43,15 @@ export async function startAmqpServer(options: AmqpServerOptions = {}): Promise<
   const log: Log = { ...silentLog, warn: note, error: note, child: () => log };
   const broker = await openBroker({ journal, clock, log, limits: options.limits ?? {} });
   const config = amqpConfigSchema.parse({ enable: true, port: 0, ...options.config });
-  const context = { broker, clock, ids: new SystemIds(), log, host: '127.0.0.1', version: '0.1.0' };
+  const context = {
+    broker,
+    ...openAccess(broker),
+    clock,
+    ids: new SystemIds(),
+    log,
+    host: '127.0.0.1',
+    version: '0.1.0',
+  };
   const connector = createAmqpConnector(context, config);
   const [address] = await connector.start();
   const port = address?.port ?? 0;

@@ -17,6 +17,7 @@ import { awsConfigSchema, createAwsConnector } from '../../../src/connectors/aws
 import type { AwsConfig } from '../../../src/connectors/aws/index.js';
 import type { Connector } from '../../../src/connectors/kit/connector.js';
 import { openBroker, type OpenBroker } from '../../../src/core/broker.js';
+import { openAccess } from '../../support/access.js';
 import { MemoryJournal } from '../../../src/journal/memory/memory-journal.js';
 
 /** The AWS connector alone over a broker in memory, and Amazon's own clients of it. */
@@ -40,6 +41,7 @@ export async function startAwsServer(
   const broker = await openBroker({ journal: new MemoryJournal(), clock, log: silentLog });
   const context = {
     broker,
+    ...openAccess(broker),
     clock,
     ids: new SystemIds(),
     log: silentLog,

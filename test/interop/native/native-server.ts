@@ -5,6 +5,7 @@ import type { Connector } from '../../../src/connectors/kit/connector.js';
 import { createNativeConnector, nativeConfigSchema } from '../../../src/connectors/native/index.js';
 import { openBroker, type OpenBroker } from '../../../src/core/broker.js';
 import { MemoryJournal, type MemoryJournalOptions } from '../../../src/journal/memory/index.js';
+import { openAccess } from '../../support/access.js';
 import { NativeClient } from '../../support/native-client.js';
 
 /** The native API alone over a broker in memory, and clients of it. */
@@ -29,6 +30,7 @@ export async function startNativeServer(options: NativeServerOptions = {}): Prom
   const broker = await openBroker({ journal, clock, log: silentLog });
   const context = {
     broker,
+    ...openAccess(broker),
     clock,
     ids: new SystemIds(),
     log: silentLog,

@@ -43,6 +43,10 @@ export abstract class Call implements StreamServer, CallMetadata {
     return this;
   }
 
+  get peerName(): string | undefined {
+    return this.context.peerName;
+  }
+
   get(name: string): string | undefined {
     return fieldOf(this.#head.fields, name);
   }

@@ -39,8 +39,8 @@ export class GrpcServer {
     }
   }
 
-  /** What opens the calls of one connection. */
-  connection(): (stream: Http2Stream, head: RequestHead) => StreamServer | undefined {
+  /** What opens the calls of one connection; `peerName` is the name in its client certificate. */
+  connection(peerName?: string): (stream: Http2Stream, head: RequestHead) => StreamServer | undefined {
     const { maxReceiveBytes, heldBytesMax, log } = this.#options;
     const context: CallContext = {
       maxReceiveBytes,
@@ -48,6 +48,7 @@ export class GrpcServer {
       deadlines: this.#deadlines,
       log,
       heldBytes: 0,
+      peerName,
     };
     // Calls of one client mostly have one and the same head.
     let lastHead: RequestHead | undefined;

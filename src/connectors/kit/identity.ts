@@ -1,0 +1,52 @@
+import { BrokerError } from '../../core/errors.js';
+
+/** Finds out who stands behind a token. */
+export interface Identity {
+  /** True: every connection or call must show who it is. */
+  readonly required: boolean;
+  /** The client id in a token that was verified before and is still good. */
+  known(token: string): string | undefined;
+  /** The client id in a token. Rejects with `unauthenticated`, without saying why. */
+  verify(token: string): Promise<string>;
+}
+
+/** Nobody has to show who they are. */
+export const NO_IDENTITY: Identity = {
+  required: false,
+  known: () => undefined,
+  verify: () => Promise.reject(new BrokerError('unauthenticated', 'tokens are not looked at')),
+};
+
+/** What a peer showed of itself. */
+export interface Shown {
+  /** The `authorization` header or metadata, as it came. */
+  readonly authorization: string | undefined;
+  /** The name in a client certificate that was checked. */
+  readonly peerName: string | undefined;
+}
+
+/** The client id of peers that need not show who they are and do not say it either. */
+export const ANONYMOUS = 'anonymous';
+
+/** The token in an `authorization` header: alone, behind `Bearer`, or as the password of `Basic`. */
+export function tokenOf(authorization: string): string {
+  const [, scheme = '', rest = ''] = /^(bearer|basic) +(\S+)$/i.exec(authorization.trim()) ?? [];
+  if (scheme.toLowerCase() === 'bearer') return rest;
+  if (scheme.toLowerCase() === 'basic') {
+    const login = Buffer.from(rest, 'base64').toString('utf8');
+    return login.slice(login.indexOf(':') + 1);
+  }
+  return authorization.trim();
+}
+
+/**
+ * The client id of a peer: its token's, else its certificate's; undefined when it shows nothing and need not. Tokens are
+ * not looked at unless they are required. Throws, or rejects with, `unauthenticated`.
+ */
+export function clientIdOf(identity: Identity, shown: Shown): string | undefined | Promise<string> {
+  if (!identity.required) return shown.peerName;
+  const token = tokenOf(shown.authorization ?? '');
+  if (token !== '') return identity.known(token) ?? identity.verify(token);
+  if (shown.peerName !== undefined) return shown.peerName;
+  throw new BrokerError('unauthenticated', 'a token is needed');
+}

@@ -1,0 +1,133 @@
+import type { Clock, Timer } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import { NO_IDENTITY, type Identity } from '../../connectors/kit/identity.js';
+import type { TlsSource } from '../../connectors/kit/tls-gate.js';
+import { OpenGate, PolicyGate, type Gatekeeper } from '../../core/access/gatekeeper.js';
+import type { AccessPolicy } from '../../core/access/policy.js';
+import type { Broker } from '../../core/broker-api.js';
+import type { AuthenticationConfig, AuthorizationConfig, SecurityConfig } from '../config/security.js';
+import { readPolicy } from './policy-text.js';
+import { textOf } from './secret-text.js';
+import { hasTls, TlsSettings } from './tls-settings.js';
+import { TokenVerifier } from './token-verifier.js';
+
+export interface SecurityParts {
+  readonly config: {
+    readonly security: SecurityConfig;
+    readonly authentication: AuthenticationConfig;
+    readonly authorization: AuthorizationConfig;
+  };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Something that is read from files and can be read again. */
+interface Part {
+  readonly name: string;
+  readonly everySeconds: number;
+  /** True when it is another one now; throws when it is no good. */
+  readonly refresh: () => boolean;
+}
+
+/** Who clients are, what they may do, and what is spoken with them; all of it replaced while the broker runs. */
+export class Security {
+  readonly identity: Identity;
+  readonly tls: TlsSource | undefined;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #parts: Part[] = [];
+  readonly #timers = new Map<Part, Timer>();
+  readonly #faults = new Map<Part, string>();
+  readonly #authorization: AuthorizationConfig;
+  #policyText = '';
+  #policy: AccessPolicy | undefined;
+  #gate: PolicyGate | undefined;
+
+  /** Reads everything. Throws an error that names the setting when something is no good. */
+  constructor({ config, clock, log }: SecurityParts) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#authorization = config.authorization;
+    const { autoReload } = config.security;
+    if (hasTls(config.security)) {
+      const tls = new TlsSettings(config.security);
+      this.tls = tls;
+      this.#parts.push({ name: 'certificates', everySeconds: autoReload, refresh: () => tls.refresh() });
+      log.info('listeners speak TLS', { certificateValidTo: tls.validTo });
+    }
+    if (config.authentication.enable) {
+      const verifier = new TokenVerifier(config.authentication.jwtConfig, clock);
+      this.identity = verifier;
+      this.#parts.push({ name: 'token key', everySeconds: autoReload, refresh: () => verifier.refresh() });
+    } else {
+      this.identity = NO_IDENTITY;
+    }
+    if (config.authorization.enable) {
+      this.#refreshPolicy();
+      const everySeconds = config.authorization.autoReload;
+      this.#parts.push({ name: 'policy', everySeconds, refresh: () => this.#refreshPolicy() });
+    }
+  }
+
+  /** Where connectors get the broker for their clients. Once. */
+  gateOf(broker: Broker): Gatekeeper {
+    if (this.#policy === undefined) return new OpenGate(broker);
+    this.#gate = new PolicyGate(broker, this.#policy);
+    return this.#gate;
+  }
+
+  /** Refused operations so far. */
+  get denied(): number {
+    return this.#gate?.denied ?? 0;
+  }
+
+  start(): void {
+    for (const part of this.#parts) this.#lookLater(part);
+  }
+
+  stop(): void {
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  /** Reads all files again now. What is no good is logged, and the old one stays in force. */
+  reload(): void {
+    for (const part of this.#parts) this.#refresh(part);
+  }
+
+  #lookLater(part: Part): void {
+    if (part.everySeconds === 0) return;
+    this.#timers.set(
+      part,
+      this.#clock.after(part.everySeconds * 1000, () => {
+        this.#refresh(part);
+        this.#lookLater(part);
+      }),
+    );
+  }
+
+  #refresh(part: Part): void {
+    try {
+      if (part.refresh()) this.#log.info('reloaded', { what: part.name });
+      this.#faults.delete(part);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      // Said once, not at every look.
+      if (this.#faults.get(part) === why) return;
+      this.#faults.set(part, why);
+      this.#log.error('cannot reload; the old one stays in force', { what: part.name, error: why });
+    }
+  }
+
+  #refreshPolicy(): boolean {
+    const { policyData: data, filePath: file } = this.#authorization;
+    const name = data === '' ? file : 'AUTHORIZATION_POLICY_DATA';
+    const text = textOf({ name: 'AUTHORIZATION_FILE_PATH', data, file });
+    if (text === this.#policyText) return false;
+    const policy = readPolicy(name, text);
+    this.#policyText = text;
+    this.#policy = policy;
+    this.#gate?.replace(policy);
+    return true;
+  }
+}
