@@ -1,5 +1,7 @@
-/** Events a full chunk holds. */
-const CHUNK_EVENTS = 4096;
+/** Events a full chunk holds: two to the power of CHUNK_BITS. */
+const CHUNK_BITS = 12;
+const CHUNK_EVENTS = 1 << CHUNK_BITS;
+const IN_CHUNK = CHUNK_EVENTS - 1;
 const FIRST_CAPACITY = 32;
 
 class IndexChunk {
@@ -48,8 +50,8 @@ export class EventIndex {
 
   push(position: number, length: number, storedAt: number): void {
     const offset = this.#end - this.#base;
-    const at = Math.floor(offset / CHUNK_EVENTS);
-    const i = offset % CHUNK_EVENTS;
+    const at = offset >>> CHUNK_BITS;
+    const i = offset & IN_CHUNK;
     let chunk = this.#chunks[at];
     if (chunk === undefined) {
       // Many logs hold a handful of events: only a log that grew beyond one chunk gets full ones at once.
@@ -70,23 +72,32 @@ export class EventIndex {
   }
 
   #chunk(sequence: number): IndexChunk {
-    return this.#chunks[Math.floor((sequence - this.#base) / CHUNK_EVENTS)] as IndexChunk;
+    return this.#chunks[(sequence - this.#base) >>> CHUNK_BITS] as IndexChunk;
   }
 
   position(sequence: number): number {
-    return this.#chunk(sequence).positions[(sequence - this.#base) % CHUNK_EVENTS] ?? 0;
+    return this.#chunk(sequence).positions[(sequence - this.#base) & IN_CHUNK] ?? 0;
   }
 
   length(sequence: number): number {
-    return this.#chunk(sequence).lengths[(sequence - this.#base) % CHUNK_EVENTS] ?? 0;
+    return this.#chunk(sequence).lengths[(sequence - this.#base) & IN_CHUNK] ?? 0;
   }
 
   storedAt(sequence: number): number {
-    return this.#chunk(sequence).storedAt[(sequence - this.#base) % CHUNK_EVENTS] ?? 0;
+    return this.#chunk(sequence).storedAt[(sequence - this.#base) & IN_CHUNK] ?? 0;
   }
 
   setPosition(sequence: number, position: number): void {
-    this.#chunk(sequence).positions[(sequence - this.#base) % CHUNK_EVENTS] = position;
+    this.#chunk(sequence).positions[(sequence - this.#base) & IN_CHUNK] = position;
+  }
+
+  /** Moves the positions of `[first, end)` by `base`. */
+  shift(first: number, end: number, base: number): void {
+    for (let s = first; s < end; s++) {
+      const { positions } = this.#chunk(s);
+      const i = (s - this.#base) & IN_CHUNK;
+      positions[i] = (positions[i] ?? 0) + base;
+    }
   }
 
   /** Forgets everything before `sequence`. */

@@ -4,13 +4,11 @@ import { channelNameFault } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
-import { encodeMessage, MessageView, mintedId } from '../message-codec.js';
+import { MessageView } from '../message-codec.js';
 import { EntryWriter } from '../partition/entry-writer.js';
-import type { PendingOperation } from '../partition/pipeline.js';
-import { ChannelKind, RecordType, writeArrival, writeOpenChannel } from '../partition/records.js';
-import { newArrival, setExtras } from '../queue/arrival.js';
-import type { Queue } from '../queue/family.js';
+import { ChannelKind, RecordType, writeOpenChannel } from '../partition/records.js';
 import type { QueueService } from '../queue/queue-service.js';
+import { Appends } from './appends.js';
 import { EventLog } from './event-log.js';
 import { Subscription } from './subscription.js';
 import type {
@@ -26,21 +24,7 @@ import type {
 } from './types.js';
 import { DEFAULT_LOG_SETTINGS } from './types.js';
 
-/** Bytes of an entry around one event and each of its copies. */
-const EVENT_BYTES = 64;
-const COPY_BYTES = 80;
 const OPENING_ARENA_BYTES = 16 * 1024;
-
-/** Events of one append on their way to the disk, with their copies in queues. */
-interface Appending {
-  readonly results: AppendResult[];
-  readonly logs: Set<EventLog>;
-  /** Each log's end before the append, to go back to when it is lost. */
-  readonly ends: Map<EventLog, number>;
-  readonly events: { readonly log: EventLog; readonly sequence: number }[];
-  readonly slots: number[];
-  readonly queues: Queue[];
-}
 
 /** All operations on logs of one partition. */
 export class LogService {
@@ -51,10 +35,12 @@ export class LogService {
   readonly #writer = new EntryWriter(OPENING_ARENA_BYTES);
   /** By log id: when its oldest event is too old. */
   readonly #ages = new DeadlineHeap();
+  readonly #appends: Appends;
 
   constructor(core: CoreContext, queues: QueueService) {
     this.#core = core;
     this.#queues = queues;
+    this.#appends = new Appends(core, queues, this);
     const ages = this.#ages;
     const sweep = (now: number): void => {
       this.#sweep(now);
@@ -118,141 +104,25 @@ export class LogService {
     this.#core.queues.live.remove(log.index.position(sequence), log.index.length(sequence));
   }
 
-  async append(
+  append(
     events: readonly OutgoingMessage[],
     options: { readonly createMissing?: boolean },
   ): Promise<readonly AppendResult[]> {
-    if (events.length === 0) return [];
-    const bytes = this.#queues.admission.check(events);
-    const logs = events.map((event) => this.#forAppend(event.channel, options.createMissing === true));
-    const { main } = this.#core.pipeline;
-    const appending: Appending = {
-      results: [],
-      logs: new Set(),
-      ends: new Map(),
-      events: [],
-      slots: [],
-      queues: [],
-    };
-    main.begin(bytes + events.length * EVENT_BYTES);
-    const now = this.#core.clock.now();
-    try {
-      events.forEach((event, i) => {
-        this.#write(logs[i] as EventLog, event, { appending, now });
-      });
-    } catch (caught) {
-      main.abandon();
-      // Nothing has its place yet: count the copies as live, so that letting go of them comes out even.
-      const { live, table } = this.#core.queues;
-      for (const slot of appending.slots) live.add(table.position(slot), table.length(slot));
-      this.#undo(appending);
-      throw BrokerError.from(caught);
-    }
-    return new Promise((resolve, reject) => {
-      const position = this.#core.pipeline.append(main, true, this.#operation(appending, resolve, reject));
-      for (const slot of appending.slots) this.#core.queues.place(slot, position);
-      for (const { log, sequence } of appending.events) {
-        log.index.setPosition(sequence, position + log.index.position(sequence));
-        this.#core.queues.live.add(log.index.position(sequence), log.index.length(sequence));
-      }
-    });
+    return this.#appends.append(events, options.createMissing === true);
   }
 
-  #forAppend(name: ChannelName, createMissing: boolean): EventLog {
+  /** The log of a name; throws `not-found` unless it may be made. */
+  forAppend(name: ChannelName, createMissing: boolean): EventLog {
     const log = this.find(name);
     if (log !== undefined) return log;
     if (!createMissing) throw new BrokerError('not-found', `no log '${name}'`);
     return this.open(this.#queues.channels.resolve(name), DEFAULT_LOG_SETTINGS);
   }
 
-  /** Writes one event and its copies; positions are offsets into the entry until it has one. */
-  #write(log: EventLog, event: OutgoingMessage, batch: { appending: Appending; now: number }): void {
-    const { main } = this.#core.pipeline;
-    const { appending } = batch;
-    const sequence = log.index.end;
-    const storedAt = Math.max(batch.now, log.lastStoredAt);
-    if (!appending.ends.has(log)) appending.ends.set(log, sequence);
-    main.reserve(event.body.length + EVENT_BYTES + log.targets.length * COPY_BYTES);
-    main.u8(RecordType.logAppend);
-    main.u32(log.id);
-    main.u64(sequence);
-    main.u64(storedAt);
-    const lengthAt = main.offset;
-    main.u32(0);
-    const at = main.offset;
-    encodeMessage(main, event, log.id, sequence);
-    const length = main.offset - at;
-    main.patchU32(lengthAt, length);
-    log.index.push(at, length, storedAt);
-    log.bytes += length;
-    log.lastStoredAt = storedAt;
-    appending.logs.add(log);
-    appending.events.push({ log, sequence });
-    appending.results.push({ sequence, storedAt, id: event.id ?? mintedId(log.id, sequence) });
-    if (log.targets.length > 0) this.#fanOut(log, event, { ...batch, sequence, at, length });
-  }
-
-  #fanOut(
-    log: EventLog,
-    event: OutgoingMessage,
-    e: { appending: Appending; now: number; sequence: number; at: number; length: number },
-  ): void {
-    const { main } = this.#core.pipeline;
-    const view = new MessageView(main.view(e.at, e.length), this.#core.translators);
-    for (const target of log.targets) {
-      const channel = target.route(view, e.sequence);
-      if (channel === undefined || this.#queues.channels.find(target.queue) === undefined) continue;
-      const queue = this.#queues.channels.forArrival(channel, false);
-      // The event's own delay and life are the log's affair; the queue has its settings.
-      const arrival = newArrival(queue, { channel, body: event.body, priority: event.priority }, e.now);
-      main.u8(RecordType.copy);
-      writeArrival(main, arrival);
-      main.u32(e.at);
-      main.u32(e.length);
-      const slot = this.#core.queues.allocateUnplaced(queue, arrival, e.at, e.length);
-      setExtras(this.#core, slot, arrival);
-      e.appending.slots.push(slot);
-      e.appending.queues.push(queue);
-    }
-  }
-
-  #operation(
-    appending: Appending,
-    resolve: (results: readonly AppendResult[]) => void,
-    reject: (error: BrokerError) => void,
-  ): PendingOperation {
-    return {
-      position: -1,
-      slots: appending.slots,
-      commit: () => {
-        for (const { log, sequence } of appending.events) {
-          if (!log.deleted) log.committed = Math.max(log.committed, sequence);
-        }
-        this.#queues.land(appending.slots, appending.queues);
-        for (const log of appending.logs) {
-          if (log.deleted) continue;
-          this.retain(log);
-          for (const subscription of log.subscriptions) subscription.wake();
-        }
-        const gone = [...appending.logs].find((log) => log.deleted);
-        if (gone === undefined) resolve(appending.results);
-        else reject(new BrokerError('not-found', `log '${gone.name}' was deleted`));
-      },
-      lose: (error) => {
-        for (const { log, sequence } of appending.events) if (!log.deleted) this.#unlive(log, sequence);
-        this.#undo(appending);
-        reject(error);
-      },
-    };
-  }
-
-  #undo(appending: Appending): void {
-    for (const [log, end] of appending.ends) {
-      if (log.deleted) continue;
-      for (let s = end; s < log.index.end; s++) log.bytes -= log.index.length(s);
-      log.index.truncate(end);
-    }
-    this.#queues.abandon(appending.slots, appending.queues);
+  /** Something was appended. Age alone is looked at when the oldest event is due, and not with every append. */
+  appended(log: EventLog): void {
+    const { retentionCount, retentionBytes } = log.settings;
+    if (retentionCount > 0 || retentionBytes > 0 || this.#ages.of(log.id) === undefined) this.retain(log);
   }
 
   /** Lets retention take what it may and sets the clock for the next. */
@@ -289,7 +159,7 @@ export class LogService {
   }
 
   subscribe(request: SubscribeRequest): LogSubscription {
-    const log = this.#forAppend(request.channel, request.createMissing === true);
+    const log = this.forAppend(request.channel, request.createMissing === true);
     const { durable } = request;
     if (durable !== undefined) {
       for (const other of log.subscriptions) {

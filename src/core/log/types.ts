@@ -83,7 +83,7 @@ export interface FanOutTarget {
   readonly queue: ChannelName;
   /**
    * The channel to put this event on (the queue itself or a sub-channel), or undefined when its filter says no. Pure.
-   * The message has no sequence yet; `sequence` is the one the log gives it.
+   * The message has no sequence yet; `sequence` is the one the log gives it. Absent: every event goes on the queue.
    */
-  readonly route: (message: StoredMessage, sequence: number) => ChannelName | undefined;
+  readonly route?: (message: StoredMessage, sequence: number) => ChannelName | undefined;
 }

@@ -25,6 +25,7 @@ export const RecordType = {
   aliasSet: 17,
   aliasRemove: 18,
   relocate: 19,
+  copies: 20,
 } as const;
 
 export const ChannelKind = { queue: 1, log: 2 } as const;
@@ -243,6 +244,9 @@ function visitRecord(position: number, r: ByteReader, v: RecordVisitor): void {
       v.send(arrival, position + offset, r.u32(), undefined);
       return;
     }
+    case RecordType.copies:
+      visitCopies(position, r, v);
+      return;
     case RecordType.deliver:
       v.deliver(r.u32(), r.u64(), r.u64(), list(r));
       return;
@@ -273,6 +277,28 @@ function visitRecord(position: number, r: ByteReader, v: RecordVisitor): void {
       visitRareRecord(type, position, r, v);
   }
 }
+
+/** Copies of bytes in the same entry, one after the other in one queue: queue, first sequence, time; then place and length of each. */
+function visitCopies(position: number, r: ByteReader, v: RecordVisitor): void {
+  const queue = r.u32();
+  const first = r.u64();
+  const enqueuedAt = r.u64();
+  const count = r.u32();
+  for (let i = 0; i < count; i++) {
+    const offset = r.u32();
+    v.send({ ...PLAIN, queue, sequence: first + i, enqueuedAt }, position + offset, r.u32(), undefined);
+  }
+}
+
+const PLAIN: Omit<Arrival, 'queue' | 'sequence' | 'enqueuedAt'> = {
+  expiresAt: 0,
+  delayedTo: 0,
+  priority: 0,
+  maxReceiveCount: 0,
+  maxReceiveQueue: '',
+  dedupId: '',
+  reRoutedFrom: '',
+};
 
 function visitRareRecord(type: number, position: number, r: ByteReader, v: RecordVisitor): void {
   switch (type) {

@@ -155,6 +155,7 @@ export class Catalog {
 function fanOutTarget(broker: Broker, info: SubscriptionInfo): FanOutTarget {
   const queue = subscriptionChannel(info.id);
   const { enableMessageOrdering, filter } = info.resource;
+  if (filter === '' && !enableMessageOrdering) return { queue };
   const place = enableMessageOrdering ? orderedPlace(broker, queue) : () => queue;
   if (filter === '') return { queue, route: place };
   const matches = compileFilter(filter);
