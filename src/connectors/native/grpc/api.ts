@@ -1,21 +1,21 @@
 import type { GrpcServer } from '../../kit/grpc/server.js';
 import type { AnyHandler } from '../../kit/grpc-call.js';
 import type { AnyMessageCodec, CallKind, MessageCodec } from '../../kit/grpc-service.js';
-import { GroupReaders } from '../group-reader.js';
+import { GroupReaders } from '../operations/group-reader.js';
 import type { NativeService } from '../service.js';
 import * as wire from '../wire/messages.js';
-import { ackAllQueueMessages } from './ack-all-queue-messages.js';
+import { ackAllQueueMessages } from '../operations/ack-all-queue-messages.js';
 import { unary } from './calls.js';
-import { ping } from './ping.js';
-import { queuesDownstream } from './queues-downstream.js';
-import { queuesInfo } from './queues-info.js';
-import { queuesUpstream } from './queues-upstream.js';
-import { receiveQueueMessages } from './receive-queue-messages.js';
-import { refuseRequest, refuseRequests } from './requests.js';
-import { sendEvent, sendEventsStream } from './send-event.js';
-import { sendQueueMessage, sendQueueMessagesBatch } from './send-queue-messages.js';
-import { streamQueueMessage } from './stream-queue-message.js';
-import { subscribeToEvents } from './subscribe-to-events.js';
+import { ping } from '../operations/ping.js';
+import { queuesDownstream } from '../operations/queues-downstream.js';
+import { queuesInfo } from '../operations/queues-info.js';
+import { queuesUpstream } from '../operations/queues-upstream.js';
+import { receiveQueueMessages } from '../operations/receive-queue-messages.js';
+import { refuseRequest, refuseRequests } from '../operations/requests.js';
+import { sendEvent, sendEventsStream } from '../operations/send-event.js';
+import { sendQueueMessage, sendQueueMessagesBatch } from '../operations/send-queue-messages.js';
+import { streamQueueMessage } from '../operations/stream-queue-message.js';
+import { subscribeToEvents } from '../operations/subscribe-to-events.js';
 
 interface Operation {
   readonly kind: CallKind;

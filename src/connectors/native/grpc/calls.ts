@@ -12,19 +12,3 @@ export function unary<Request, Response>(
     );
   };
 }
-
-interface Stream {
-  on(event: 'cancelled' | 'close', listener: () => void): unknown;
-}
-
-/** Calls `over` once, when a stream's peer is gone or the call has ended; never on a half-close. */
-export function onOver(call: Stream, over: () => void): void {
-  let isOver = false;
-  const once = (): void => {
-    if (isOver) return;
-    isOver = true;
-    over();
-  };
-  call.on('cancelled', once);
-  call.on('close', once);
-}

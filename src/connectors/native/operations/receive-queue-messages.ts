@@ -1,22 +1,23 @@
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { Delivery, PeekedMessage } from '../../../core/queue/types.js';
-import type { UnaryCall } from '../../kit/grpc-call.js';
 import { nativeText } from '../errors.js';
 import { NATIVE_LIMITS } from '../limits.js';
 import { deliveredQueueMessage } from '../queue-message-mapping.js';
 import { receiveFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import type { ReceiveQueueMessagesRequest, ReceiveQueueMessagesResponse } from '../wire/messages.js';
+import type { Caller } from './calls.js';
 import { channelNamer } from './channel-namer.js';
-
-type Call = UnaryCall<ReceiveQueueMessagesRequest, ReceiveQueueMessagesResponse>;
 
 /**
  * ReceiveQueueMessages. Without IsPeek, messages are removed as they are handed out; the call waits until there is one. With
  * IsPeek it is a pure read of what is ready: no wait, no lock, no count. All faults are in the answer.
  */
 export function receiveQueueMessages(service: NativeService) {
-  return async (request: ReceiveQueueMessagesRequest, call: Call): Promise<ReceiveQueueMessagesResponse> => {
+  return async (
+    request: ReceiveQueueMessagesRequest,
+    caller: Caller,
+  ): Promise<ReceiveQueueMessagesResponse> => {
     const head = { requestId: request.requestId, isPeek: request.isPeek };
     const fault = receiveFault(request);
     if (fault !== undefined) {
@@ -24,7 +25,7 @@ export function receiveQueueMessages(service: NativeService) {
       return { ...head, isError: true, error: fault };
     }
     try {
-      const seen = request.isPeek ? await peek(service, request) : await take(service, request, call);
+      const seen = request.isPeek ? await peek(service, request) : await take(service, request, caller);
       const nameOf = channelNamer(service.broker, request.channel);
       const messages = seen.map((each) => deliveredQueueMessage(each, nameOf(each.channel)));
       return { ...head, messages, messagesReceived: messages.length };
@@ -46,12 +47,12 @@ async function peek(
 async function take(
   service: NativeService,
   request: ReceiveQueueMessagesRequest,
-  call: Call,
+  caller: Caller,
 ): Promise<readonly Delivery[]> {
   const wait = new AbortController();
   const end = (): void => wait.abort();
   const leave = service.sessions.enter({ drain: end });
-  call.on('cancelled', end);
+  caller.on('cancelled', end);
   try {
     const deliveries = await service.broker.receive({
       channel: request.channel as ChannelName,
@@ -66,6 +67,6 @@ async function take(
     return deliveries;
   } finally {
     leave();
-    call.off('cancelled', end);
+    caller.off('cancelled', end);
   }
 }

@@ -1,8 +1,8 @@
-import type { Broker } from '../../core/broker-api.js';
-import type { ChannelName } from '../../core/channel-name.js';
-import { BrokerError } from '../../core/errors.js';
-import type { LogEvent, LogSubscription, StartPosition } from '../../core/log/types.js';
-import { NATIVE_LIMITS } from './limits.js';
+import type { Broker } from '../../../core/broker-api.js';
+import type { ChannelName } from '../../../core/channel-name.js';
+import { BrokerError } from '../../../core/errors.js';
+import type { LogEvent, LogSubscription, StartPosition } from '../../../core/log/types.js';
+import { NATIVE_LIMITS } from '../limits.js';
 
 /** One stream that takes events. */
 export interface ReaderMember {

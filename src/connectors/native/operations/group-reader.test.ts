@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Broker } from '../../core/broker-api.js';
-import type { ChannelName } from '../../core/channel-name.js';
-import type { LogEvent, LogSubscription } from '../../core/log/types.js';
+import type { Broker } from '../../../core/broker-api.js';
+import type { ChannelName } from '../../../core/channel-name.js';
+import type { LogEvent, LogSubscription } from '../../../core/log/types.js';
 import { GroupReaders, type ReaderMember, type ReaderRequest } from './group-reader.js';
 
 const channel = 'log' as ChannelName;

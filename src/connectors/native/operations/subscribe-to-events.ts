@@ -4,7 +4,7 @@ import { FlowWriter, type ServerStreamCall } from '../../kit/grpc-call.js';
 import { OWN_TEXTS, TEXTS } from '../error-texts.js';
 import { CallFault, nativeStatus } from '../errors.js';
 import { eventReceive, startPosition } from '../event-mapping.js';
-import type { GroupReaders, ReaderMember, ReaderRequest } from '../group-reader.js';
+import type { GroupReaders, ReaderMember, ReaderRequest } from './group-reader.js';
 import { NATIVE_LIMITS } from '../limits.js';
 import { eventsSubscriptionFault, storeSubscriptionFault } from '../rules.js';
 import type { NativeService } from '../service.js';
