@@ -219,8 +219,12 @@ export class HandOut {
       this.#feed(family, only, Math.min(only.credit, most));
     } else {
       for (let handed = 0; handed < most; handed++) {
+        const { turn } = family;
         const consumer = nextConsumer(family, this.#core.queues.byName);
-        if (consumer === undefined || !this.#feed(family, consumer, 1)) break;
+        if (consumer !== undefined && this.#feed(family, consumer, 1)) continue;
+        // Nobody took anything: it is still the same one's turn.
+        family.turn = turn;
+        break;
       }
     }
     let progress = false;
@@ -457,7 +461,7 @@ export class HandOut {
   }
 }
 
-const NO_BYTES = new Uint8Array(0);
+const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 /** How long a message whose body could not be read is set aside. */
 const UNREADABLE_RETRY_MS = 30_000;
