@@ -1,4 +1,4 @@
-import avro, { type Type } from 'avsc';
+import type { AvroNode } from './avro-node.js';
 import { SCHEMA_LIMITS } from './limits.js';
 
 const INT_MIN = -(2 ** 31);
@@ -9,7 +9,7 @@ const LONG_BOUND = 2 ** 63;
  * What keeps a JSON value from being one of the type in Avro's JSON encoding, or undefined: unions as `{"string": "x"}`, bytes as
  * strings of the characters U+0000 to U+00FF. Fields with a default may be missing; those the schema does not name are ignored.
  */
-export function avroJsonFault(type: Type, value: unknown): string | undefined {
+export function avroJsonFault(type: AvroNode, value: unknown): string | undefined {
   return fault(type, value, { path: '', depth: 0 });
 }
 
@@ -18,26 +18,26 @@ interface Place {
   readonly depth: number;
 }
 
-function fault(type: Type, value: unknown, place: Place): string | undefined {
+function fault(type: AvroNode, value: unknown, place: Place): string | undefined {
   if (place.depth > SCHEMA_LIMITS.depthMax) {
     return `the data is nested deeper than ${SCHEMA_LIMITS.depthMax} levels`;
   }
   switch (type.typeName) {
     case 'record':
     case 'error':
-      return recordFault(type as avro.types.RecordType, value, place);
+      return recordFault(type, value, place);
     case 'array':
-      return arrayFault(type as avro.types.ArrayType, value, place);
+      return arrayFault(type, value, place);
     case 'map':
-      return mapFault(type as avro.types.MapType, value, place);
+      return mapFault(type, value, place);
     case 'union:wrapped':
-      return unionFault(type as avro.types.WrappedUnionType, value, place);
+      return unionFault(type, value, place);
     default:
       return isScalar(type, value) ? undefined : mismatch(type, place);
   }
 }
 
-function isScalar(type: Type, value: unknown): boolean {
+function isScalar(type: AvroNode, value: unknown): boolean {
   switch (type.typeName) {
     case 'null':
       return value === null;
@@ -57,15 +57,15 @@ function isScalar(type: Type, value: unknown): boolean {
     case 'bytes':
       return isBytes(value);
     case 'fixed':
-      return isBytes(value) && value.length === (type as avro.types.FixedType).size;
+      return isBytes(value) && value.length === type.size;
     case 'enum':
-      return typeof value === 'string' && (type as avro.types.EnumType).symbols.includes(value);
+      return typeof value === 'string' && type.symbols.includes(value);
     default:
       return false;
   }
 }
 
-function recordFault(type: avro.types.RecordType, value: unknown, place: Place): string | undefined {
+function recordFault(type: AvroNode, value: unknown, place: Place): string | undefined {
   if (!isObject(value)) return mismatch(type, place);
   for (const field of type.fields) {
     const inner = below(place, field.name);
@@ -79,7 +79,7 @@ function recordFault(type: avro.types.RecordType, value: unknown, place: Place):
   return undefined;
 }
 
-function arrayFault(type: avro.types.ArrayType, value: unknown, place: Place): string | undefined {
+function arrayFault(type: AvroNode, value: unknown, place: Place): string | undefined {
   if (!Array.isArray(value)) return mismatch(type, place);
   for (const [index, item] of value.entries()) {
     const found = fault(type.itemsType, item, below(place, String(index)));
@@ -88,7 +88,7 @@ function arrayFault(type: avro.types.ArrayType, value: unknown, place: Place): s
   return undefined;
 }
 
-function mapFault(type: avro.types.MapType, value: unknown, place: Place): string | undefined {
+function mapFault(type: AvroNode, value: unknown, place: Place): string | undefined {
   if (!isObject(value)) return mismatch(type, place);
   for (const [key, item] of Object.entries(value)) {
     const found = fault(type.valuesType, item, below(place, key));
@@ -97,7 +97,7 @@ function mapFault(type: avro.types.MapType, value: unknown, place: Place): strin
   return undefined;
 }
 
-function unionFault(type: avro.types.WrappedUnionType, value: unknown, place: Place): string | undefined {
+function unionFault(type: AvroNode, value: unknown, place: Place): string | undefined {
   const { types } = type;
   if (value === null)
     return types.some(({ typeName }) => typeName === 'null') ? undefined : mismatch(type, place);
@@ -109,7 +109,7 @@ function unionFault(type: avro.types.WrappedUnionType, value: unknown, place: Pl
   return fault(branch, value[branchName], below(place, branchName));
 }
 
-function mismatch(type: Type, { path }: Place): string {
+function mismatch(type: AvroNode, { path }: Place): string {
   const name =
     type.typeName === 'abstract:long' ? 'long' : (type.name ?? type.typeName.replace(':wrapped', ''));
   return `${path || 'the value'}: not of type ${name}`;

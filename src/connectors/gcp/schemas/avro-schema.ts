@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import avro, { type Type } from 'avsc';
 import { avroJsonFault } from './avro-json.js';
+import { avroNode, type AvroNode } from './avro-node.js';
 import type { CompiledSchema, DataEncoding } from './compiled-schema.js';
 import { SCHEMA_LIMITS } from './limits.js';
 import { faultOf, SchemaFault } from './schema-fault.js';
@@ -32,7 +33,7 @@ class AvroSchema implements CompiledSchema {
     } catch (error) {
       throw new SchemaFault(faultOf(error));
     }
-    checkItems(this.#type, new Set());
+    checkItems(avroNode(this.#type), new Set());
   }
 
   check(data: Uint8Array, encoding: DataEncoding): void {
@@ -59,7 +60,7 @@ class AvroSchema implements CompiledSchema {
     } catch (error) {
       throw new SchemaFault(`the data is no JSON: ${faultOf(error)}`);
     }
-    const fault = avroJsonFault(this.#type, value);
+    const fault = avroJsonFault(avroNode(this.#type), value);
     if (fault !== undefined) throw new SchemaFault(fault);
   }
 
@@ -97,27 +98,32 @@ function checkDepth(value: unknown, depth: number): void {
 }
 
 /** Items without a byte would let a few bytes of data stand for any number of them. */
-function checkItems(type: Type, seen: Set<Type>): void {
+function checkItems(type: AvroNode, seen: Set<AvroNode>): void {
   if (seen.has(type)) return;
   seen.add(type);
-  if (avro.Type.isType(type, 'array')) {
-    const { itemsType } = type as avro.types.ArrayType;
-    if (isEmpty(itemsType, new Set())) throw new SchemaFault('an array needs items that take space');
-    checkItems(itemsType, seen);
-  } else if (avro.Type.isType(type, 'map')) {
-    checkItems((type as avro.types.MapType).valuesType, seen);
-  } else if (avro.Type.isType(type, 'record', 'error')) {
-    for (const field of (type as avro.types.RecordType).fields) checkItems(field.type, seen);
-  } else if (avro.Type.isType(type, 'union')) {
-    for (const branch of (type as avro.types.WrappedUnionType).types) checkItems(branch, seen);
+  switch (type.typeName) {
+    case 'array':
+      if (isEmpty(type.itemsType, new Set())) throw new SchemaFault('an array needs items that take space');
+      checkItems(type.itemsType, seen);
+      break;
+    case 'map':
+      checkItems(type.valuesType, seen);
+      break;
+    case 'record':
+    case 'error':
+      for (const field of type.fields) checkItems(field.type, seen);
+      break;
+    case 'union:wrapped':
+      for (const branch of type.types) checkItems(branch, seen);
+      break;
   }
 }
 
 /** Whether values of the type may take no byte at all. */
-function isEmpty(type: Type, seen: Set<Type>): boolean {
-  if (avro.Type.isType(type, 'null')) return true;
-  if (avro.Type.isType(type, 'fixed')) return (type as avro.types.FixedType).size === 0;
-  if (!avro.Type.isType(type, 'record', 'error') || seen.has(type)) return false;
+function isEmpty(type: AvroNode, seen: Set<AvroNode>): boolean {
+  if (type.typeName === 'null') return true;
+  if (type.typeName === 'fixed') return type.size === 0;
+  if ((type.typeName !== 'record' && type.typeName !== 'error') || seen.has(type)) return false;
   seen.add(type);
-  return (type as avro.types.RecordType).fields.every((field) => isEmpty(field.type, seen));
+  return type.fields.every((field) => isEmpty(field.type, seen));
 }

@@ -83,14 +83,17 @@ function fieldDescriptor(
     ...(isMap
       ? { type: FieldDescriptorProto_Type.MESSAGE, typeName: `${nameOf(field.parent)}.${entryName(field)}` }
       : typeOf(field)),
-    ...(typeof jsonName === 'string' ? { jsonName } : {}),
-    ...(defaultValue === undefined
-      ? {}
-      : { defaultValue: String(defaultValue as string | number | boolean) }),
+    jsonName: typeof jsonName === 'string' ? jsonName : lowerCamel(field.name),
+    ...(defaultValue === undefined ? {} : { defaultValue: String(defaultValue) }),
     ...(oneofIndex < 0 ? {} : { oneofIndex }),
     ...(isOptionalProto3 ? { proto3Optional: true } : {}),
     ...(typeof options['packed'] === 'boolean' ? { options: { packed: options['packed'] } } : {}),
   };
+}
+
+/** As protoc derives JSON names: `some_name` is `someName`. */
+function lowerCamel(name: string): string {
+  return name.replace(/_+(.?)/g, (_, next: string) => next.toUpperCase());
 }
 
 function labelOf(field: Field, isMap: boolean): FieldDescriptorProto_Label {

@@ -10,6 +10,7 @@ import {
   type DescMessage,
 } from '@bufbuild/protobuf';
 import {
+  FieldDescriptorProto_Label,
   file_google_protobuf_any,
   file_google_protobuf_duration,
   file_google_protobuf_empty,
@@ -158,5 +159,5 @@ function shapeOf(field: DescField): string {
 }
 
 function isRequired(field: DescField): boolean {
-  return field.proto.label === 2;
+  return field.proto.label === FieldDescriptorProto_Label.REQUIRED;
 }
