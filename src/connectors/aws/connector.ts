@@ -3,12 +3,17 @@ import { DEFAULT_HTTP_LIMITS, HttpListener } from '../kit/http-listener.js';
 import { Authentication } from './authentication.js';
 import type { AwsConfig } from './config.js';
 import { AwsEndpoint } from './endpoint.js';
+import { queueChannel } from './names.js';
 import type { AwsServices } from './operation.js';
+import { TokenSweeper } from './sns/tokens.js';
 import { TopicRegistry } from './sns/topic-registry.js';
 import { sqsNeutralView } from './sqs/message-tags.js';
 import { MoveTasks } from './sqs/move-tasks.js';
-import { QueueRegistry } from './sqs/queue-registry.js';
+import { QUEUE_KIND, QueueRegistry } from './sqs/queue-registry.js';
 import { ReceiveAttempts } from './sqs/receive-attempts.js';
+import { originOf } from './urls.js';
+import { Signing } from './webhooks/signing.js';
+import { Webhooks } from './webhooks/webhooks.js';
 
 /** Name of the connector, of its listener, and of the origin its messages carry. */
 const NAME = 'aws';
@@ -19,13 +24,16 @@ export class AwsConnector implements Connector {
   readonly #services: AwsServices;
   readonly #listener: HttpListener;
   readonly #endpoint: AwsEndpoint;
+  readonly #tokens: TokenSweeper;
   #address: Address | undefined;
 
   constructor(context: ConnectorContext, config: AwsConfig) {
-    const { broker, clock, ids, log, host, tls } = context;
+    const { broker, gate, clock, ids, log, host, tls } = context;
     const queues = new QueueRegistry(broker);
-    this.#services = {
+    const signing = new Signing(broker, clock, ids);
+    const services = {
       broker,
+      gate,
       clock,
       ids,
       log,
@@ -35,8 +43,14 @@ export class AwsConnector implements Connector {
       topics: new TopicRegistry(broker),
       attempts: new ReceiveAttempts(),
       moveTasks: new MoveTasks({ broker, clock, log, queues }),
-      counters: { faults: 0, fanOutDropped: 0 },
+      signing,
+      origin: () => originOf(config, undefined, this.#address?.port ?? config.port),
+      counters: { faults: 0, fanOutDropped: 0, fanOutDeadLettered: 0, fanOutFiltered: 0 },
     };
+    this.#services = { ...services, webhooks: new Webhooks(services) };
+    this.#tokens = new TokenSweeper(broker, clock, log);
+    // Queues have the rights of their channels; the rest is asked for before an operation runs.
+    gate.describe(QUEUE_KIND, (name) => [{ kind: 'queue', access: 'write', channel: queueChannel(name) }]);
     broker.registerTranslator(NAME, sqsNeutralView);
     this.#endpoint = new AwsEndpoint(this.#services, () => this.#address?.port ?? config.port);
     this.#listener = new HttpListener({
@@ -57,28 +71,40 @@ export class AwsConnector implements Connector {
 
   async start(): Promise<readonly Address[]> {
     if (this.#address === undefined) {
-      this.#services.topics.start();
+      const { topics, signing, webhooks, config } = this.#services;
+      topics.start();
+      if (config.signQueueDeliveries) await signing.ready();
       const { host, port } = await this.#listener.start();
       this.#services.moveTasks.start();
       this.#address = { name: NAME, host, port };
+      webhooks.start();
+      this.#tokens.start();
     }
     return [this.#address];
   }
 
   async drain(graceMs: number): Promise<void> {
     this.#endpoint.endPolls();
-    await Promise.all([this.#listener.drain(graceMs), this.#services.moveTasks.stop()]);
+    const { moveTasks, webhooks } = this.#services;
+    await Promise.all([
+      this.#listener.drain(graceMs),
+      moveTasks.stop(),
+      webhooks.drain(graceMs),
+      this.#tokens.stop(),
+    ]);
   }
 
   async stop(): Promise<void> {
     this.#endpoint.endPolls();
     await this.#listener.stop();
-    await this.#services.moveTasks.stop();
-    this.#services.topics.stop();
+    const { moveTasks, webhooks, topics } = this.#services;
+    await Promise.all([moveTasks.stop(), webhooks.stop(), this.#tokens.stop()]);
+    topics.stop();
   }
 
   status(): ConnectorStatus {
-    const { faults, fanOutDropped } = this.#services.counters;
+    const { faults, fanOutDropped, fanOutDeadLettered, fanOutFiltered } = this.#services.counters;
+    const { posts, retries, deadLettered, dropped } = this.#services.webhooks.counters;
     return {
       connections: this.#listener.connections,
       counters: {
@@ -88,6 +114,12 @@ export class AwsConnector implements Connector {
         faults,
         waiting_receives: this.#endpoint.polls,
         fan_out_dropped: fanOutDropped,
+        fan_out_dead_lettered: fanOutDeadLettered,
+        fan_out_filtered: fanOutFiltered,
+        webhook_posts: posts,
+        webhook_retries: retries,
+        webhook_dead_lettered: deadLettered,
+        webhook_dropped: dropped,
       },
     };
   }

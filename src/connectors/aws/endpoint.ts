@@ -1,4 +1,7 @@
 import type { HttpExchange } from '../kit/http-listener.js';
+import { AccessDenied } from '../../core/access/resource.js';
+import type { Client } from '../../core/access/gatekeeper.js';
+import { accessFault, requireAccess } from './access.js';
 import { COMMON_FAULTS, faultOf, missingParameter } from './errors.js';
 import type { Service } from './errors.js';
 import type { AwsServices, Call, Operation } from './operation.js';
@@ -30,6 +33,7 @@ const XML_TYPE = 'text/xml';
 /** Access keys that are kept as the sender's id; AWS's are letters and digits. */
 const ACCESS_KEY = /^[\x21-\x7e]{1,128}$/;
 const ANONYMOUS = 'anonymous';
+const PEM_TYPE = 'application/x-pem-file';
 /** Hexadecimal digits of a UUID's last part. */
 const REQUEST_COUNT_DIGITS = 12;
 
@@ -41,6 +45,8 @@ export class AwsEndpoint {
   /** A random UUID whose last part counts requests: as unique as one drawn each time, at a fraction of the cost. */
   readonly #requestIdPrefix: string;
   #requests = 0;
+  /** The services with each client's broker in place of the connector's. */
+  readonly #clients = new WeakMap<Client, AwsServices>();
   #draining = false;
 
   constructor(services: AwsServices, port: () => number) {
@@ -79,9 +85,9 @@ export class AwsEndpoint {
 
   async #json(exchange: HttpExchange, target: string): Promise<void> {
     const requestId = this.#nextRequestId();
+    const { service, operation: name } = jsonRequest(target);
     try {
       this.#authenticate(exchange, 'sqs');
-      const { service, operation: name } = jsonRequest(target);
       const operation = service === undefined ? undefined : SQS_OPERATIONS.get(name);
       if (operation === undefined) {
         throw new AwsFault(
@@ -93,12 +99,12 @@ export class AwsEndpoint {
       if (request === undefined) {
         throw new AwsFault(COMMON_FAULTS.serialization, 'The request body is not a JSON structure.');
       }
-      const result = await operation.run(this.#call(exchange, request));
+      const result = await operation.run(this.#call(exchange, { service: 'sqs', operation }, request));
       const text =
         operation.output === undefined ? '' : (operation.toJson?.(result) ?? JSON.stringify(result));
       exchange.reply(200, ['Content-Type', JSON_TYPE, 'x-amzn-RequestId', requestId], text);
     } catch (error) {
-      this.#jsonFault(exchange, this.#faultOf('sqs', error), requestId);
+      this.#jsonFault(exchange, this.#faultOf('sqs', name, error), requestId);
     }
   }
 
@@ -112,17 +118,20 @@ export class AwsEndpoint {
     }
     const { service, operation: name } = request;
     if (name === '') {
-      if (exchange.method === 'POST')
+      const certificate = this.#services.signing.certificateAt(pathOf(exchange.url));
+      if (certificate !== undefined) exchange.reply(200, ['Content-Type', PEM_TYPE], certificate);
+      else if (exchange.method === 'POST')
         this.#xmlFault(exchange, missingParameter('Action'), { service, requestId });
       else exchange.reply(404, ['Content-Type', XML_TYPE], '<UnknownOperationException/>');
       return;
     }
     try {
-      this.#authenticate(exchange, service);
+      const open = mayComeUnsigned(request, exchange);
+      if (!open) this.#authenticate(exchange, service);
       const operation = findOperation(request, exchange);
       const input = readQuery(request.parameters, operation.input);
       const result = await operation.run(
-        this.#call(exchange, { input, plain: undefined }, request.parameters),
+        this.#call(exchange, { service, operation }, { input, plain: undefined }, request.parameters),
       );
       const answer = {
         operation: name,
@@ -133,7 +142,7 @@ export class AwsEndpoint {
       };
       exchange.reply(200, ['Content-Type', XML_TYPE, 'x-amzn-RequestId', requestId], writeXmlAnswer(answer));
     } catch (error) {
-      this.#xmlFault(exchange, this.#faultOf(service, error), { service, requestId });
+      this.#xmlFault(exchange, this.#faultOf(service, name, error), { service, requestId });
     }
   }
 
@@ -153,21 +162,43 @@ export class AwsEndpoint {
     return this.#requestIdPrefix + (++this.#requests).toString(16).padStart(REQUEST_COUNT_DIGITS, '0');
   }
 
+  /** What the operation works on. Throws AccessDenied when the client may not ask for it. */
   #call(
     exchange: HttpExchange,
+    { service, operation }: { readonly service: Service; readonly operation: Operation },
     { input, plain }: Pick<Call, 'input' | 'plain'>,
     parameters?: ReadonlyMap<string, string>,
   ): Call {
     const accessKey = accessKeyOf(exchange.header('authorization'), parameters);
+    const senderId = ACCESS_KEY.test(accessKey) ? accessKey : ANONYMOUS;
+    const path = pathOf(exchange.url);
+    const { gate } = this.#services;
+    const client = gate.enabled ? gate.clientOf(senderId) : undefined;
+    // Where no signature is needed, the rights of whoever comes without one are no matter.
+    const open = accessKey === '' && operation.allowsUnsigned?.(input) === true;
+    if (client !== undefined && !open) requireAccess(client, { service, operation: operation.name, input, path });
     return {
-      services: this.#services,
+      // What is published to a topic goes on under the right of who subscribed, so there the broker is the connector's own.
+      services: client === undefined || service !== 'sqs' ? this.#services : this.#servicesOf(client),
+      client,
       input,
       plain,
-      senderId: ACCESS_KEY.test(accessKey) ? accessKey : ANONYMOUS,
+      senderId,
       origin: originOf(this.#services.config, exchange.header('host'), this.#port()),
-      path: pathOf(exchange.url),
+      path,
+      signed: accessKey !== '',
+      header: (name) => exchange.header(name),
       whileConnected: (work) => this.#whileConnected(exchange, work),
     };
+  }
+
+  #servicesOf(client: Client): AwsServices {
+    let services = this.#clients.get(client);
+    if (services === undefined) {
+      services = { ...this.#services, broker: client.broker };
+      this.#clients.set(client, services);
+    }
+    return services;
   }
 
   async #whileConnected<T>(exchange: HttpExchange, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -183,7 +214,9 @@ export class AwsEndpoint {
     }
   }
 
-  #faultOf(service: Service, error: unknown): AwsFault {
+  #faultOf(service: Service, operation: string, error: unknown): AwsFault {
+    if (error instanceof AccessDenied)
+      return accessFault(error, { service, operation }, this.#services.config);
     const fault = faultOf(service, error);
     if (fault.kind === COMMON_FAULTS.internalFailure || fault.kind.status === 500) {
       this.#services.log.error('request failed', { service, error });
@@ -213,6 +246,14 @@ export class AwsEndpoint {
     const text = writeXmlFault(fault, NAMESPACE[service], requestId);
     exchange.reply(fault.kind.status, ['Content-Type', XML_TYPE, 'x-amzn-RequestId', requestId], text);
   }
+}
+
+/** Whether the request has no signature and its operation needs none: the links in what SNS posts are such. */
+function mayComeUnsigned({ service, operation: name, parameters }: QueryRequest, exchange: HttpExchange): boolean {
+  const operation = OPERATIONS[service].get(name);
+  if (operation?.allowsUnsigned === undefined) return false;
+  if (exchange.header('authorization') !== undefined || parameters.has('X-Amz-Signature')) return false;
+  return operation.allowsUnsigned(readQuery(parameters, operation.input));
 }
 
 function headOf(exchange: HttpExchange): RequestHead {

@@ -1,3 +1,4 @@
+import { topicResource } from '../access.js';
 import { operation } from '../operation.js';
 import { scalar, structure } from '../wire/shape.js';
 import { snsPage } from './list-topics-action.js';
@@ -10,7 +11,10 @@ export const listSubscriptions = operation({
   output: subscriptionList,
   run(call) {
     const { topics, config } = call.services;
-    const page = snsPage(topics.subscriptions(), ({ key }) => key, call.input);
+    const all = topics
+      .subscriptions()
+      .filter(({ record }) => call.client?.sees('queue', topicResource(record.topic)) !== false);
+    const page = snsPage(all, ({ key }) => key, call.input);
     return {
       Subscriptions: page.items.map((item) => subscriptionItem(config, item)),
       ...(page.nextToken !== undefined && { NextToken: page.nextToken }),

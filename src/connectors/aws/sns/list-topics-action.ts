@@ -1,3 +1,4 @@
+import { topicResource } from '../access.js';
 import { invalidSnsParameter } from '../errors.js';
 import { optionalText } from '../input.js';
 import type { Input } from '../input.js';
@@ -16,7 +17,8 @@ export const listTopics = operation({
   output: structure({ Topics: memberList(scalars('TopicArn')), NextToken: scalar }),
   run(call) {
     const { topics, config } = call.services;
-    const page = snsPage(topics.list(), (name) => name, call.input);
+    const names = topics.list().filter((name) => call.client?.sees('queue', topicResource(name)) !== false);
+    const page = snsPage(names, (name) => name, call.input);
     return {
       Topics: page.items.map((name) => ({ TopicArn: topicArn(config, name) })),
       ...(page.nextToken !== undefined && { NextToken: page.nextToken }),

@@ -18,6 +18,7 @@ export const listQueues = operation({
     const paging = readPaging(call.input);
     const names = call.services.queues
       .list()
+      .filter(({ channel }) => call.client?.sees('queue', channel) !== false)
       .map(({ name }) => name)
       .filter((name) => name.startsWith(prefix));
     const page = pageOf(names, (name) => name, paging);
