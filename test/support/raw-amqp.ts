@@ -140,6 +140,8 @@ export class RawAmqp {
       readonly channelMax?: number;
       readonly capabilities?: FieldTable;
       readonly heartbeat?: number;
+      /** User and password; `guest` for both. */
+      readonly user?: readonly [string, string];
     } = {},
   ): Promise<RawAmqp> {
     const raw = await RawAmqp.dial(port);
@@ -154,8 +156,13 @@ export class RawAmqp {
           authentication_failure_close: true,
           'connection.blocked': true,
         }),
+      ...(options.user && { response: Buffer.from(`\0${options.user.join('\0')}`) }),
     });
-    await raw.answer();
+    const tuned = await raw.answer();
+    if (!tuned.startsWith('connection.tune')) {
+      raw.#answers.unshift(tuned);
+      return raw;
+    }
     raw.send(0, 'connection.tune-ok', {
       channelMax: options.channelMax ?? 2047,
       frameMax: options.frameMax ?? 131_072,

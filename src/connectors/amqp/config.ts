@@ -51,6 +51,29 @@ export const amqpConfigSchema = z.object({
     .min(65_536)
     .default(16_777_216)
     .describe('Published bytes of one connection that wait for the store before it is read no further.'),
+  users: z
+    .array(
+      z.strictObject({
+        name: z.string().regex(/^[^\s,=]{1,255}$/, 'name is not legal'),
+        password: z.string().min(1, 'password is empty'),
+      }),
+    )
+    .readonly()
+    .default([])
+    .describe(
+      'Users that may log in and do everything. As text: `name=password,…`. Empty, and none made by the management ' +
+        'API: passwords are not checked and everybody may come in.',
+    )
+    .meta({ secret: true }),
+  consumerTimeoutMs: z
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe(
+      'Time a consumer has to acknowledge a delivery before it is given back; 0 = no bound. `x-consumer-timeout` of a ' +
+        'queue or consumer wins.',
+    ),
   serverVersion: z
     .string()
     .regex(/^\d+\.\d+\.\d+$/)
@@ -83,6 +106,8 @@ export const AMQP_LIMITS = {
   /** Publishes of one read are handed over in batches of at most this many messages and body bytes. */
   batchMessages: 5_000,
   batchBytes: 8 * 1024 * 1024,
+  /** A publish that reaches more queues than this is handed over in several batches. */
+  widePublish: 5_000,
   /** Messages of one transaction, and body bytes in all transactions of one connection. */
   transactionMessages: 10_000,
   transactionBytes: 128 * 1024 * 1024,

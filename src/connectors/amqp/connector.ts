@@ -1,5 +1,6 @@
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { TcpListener } from '../kit/tcp-listener.js';
+import { LocalAccess } from './access/local-access.js';
 import { DirectReplies } from './channel/direct-replies.js';
 import type { AmqpConfig } from './config.js';
 import type { AmqpCounters } from './connection/context.js';
@@ -15,6 +16,7 @@ export class AmqpConnector implements Connector {
   readonly name = 'amqp';
   readonly #context: ConnectorContext;
   readonly #topology: Topology;
+  readonly #access: LocalAccess;
   readonly #listener: TcpListener;
   readonly #counters: AmqpCounters = {
     published_messages_total: 0,
@@ -33,6 +35,7 @@ export class AmqpConnector implements Connector {
       strict: config.strictNames,
     });
     this.#topology = new Topology(context.broker, mapping, context.clock, (work) => this.#supervise(work));
+    this.#access = new LocalAccess(context.broker, config.users);
     const log = context.log.child({ connector: this.name });
     const { broker, clock, ids, version, host } = context;
     const shared = {
@@ -43,6 +46,7 @@ export class AmqpConnector implements Connector {
       log,
       config,
       topology: this.#topology,
+      access: this.#access,
       replies: new DirectReplies(),
       counters: this.#counters,
       supervise: (work: Promise<void>) => this.#supervise(work),
@@ -62,6 +66,7 @@ export class AmqpConnector implements Connector {
       this.#started = true;
       this.#context.broker.registerTranslator(ORIGIN_PROTOCOL, neutralView);
       this.#context.broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(this.#topology));
+      this.#access.start();
       this.#topology.start();
     }
     const port = await this.#listener.start();
@@ -76,6 +81,7 @@ export class AmqpConnector implements Connector {
     await this.#listener.stop();
     await Promise.all(this.#working);
     this.#topology.stop();
+    this.#access.stop();
   }
 
   status(): ConnectorStatus {

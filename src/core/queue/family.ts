@@ -81,7 +81,7 @@ export class Family {
   /** Who is served of those that want only one of them to be. */
   active: ConsumerState | undefined;
   /** Where the rotation over consumers stands. */
-  turn = 0;
+  turn = -1;
   /** On the list of families to serve at the end of this turn. */
   dirty = false;
 

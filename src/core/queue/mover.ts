@@ -175,7 +175,7 @@ export class Mover {
       const lengthAt = main.offset;
       main.u32(0);
       const at = main.offset;
-      encodeMessage(main, message, target.id, arrival.sequence);
+      encodeMessage(main, message, target.family.base.id, arrival.sequence);
       const length = main.offset - at;
       main.patchU32(lengthAt, length);
       const slot = queues.allocateUnplaced(target, arrival, at, length);
@@ -235,17 +235,18 @@ const NO_MESSAGE: OutgoingMessage = { channel: '' as ChannelName, body: new Uint
 
 /** A dead letter as a message of its own: its policy has done its work and is gone. */
 function copyOf(view: MessageView, copy: DeadLetterCopy, keepMinted: boolean): OutgoingMessage {
-  const origin = view.origin;
-  const bytes = copy.originBytes;
+  const protocol = copy.originProtocol ?? view.origin?.protocol;
+  const bytes = copy.originBytes ?? view.origin?.bytes;
   return {
     channel: copy.channel,
     body: view.body,
     id: keepMinted || view.hasOwnId ? view.id : undefined,
     clientId: view.clientId,
-    // With origin bytes, tags and metadata come from their translator.
-    ...(origin === undefined
-      ? { metadata: view.metadata, tags: view.tags }
-      : { origin: { protocol: origin.protocol, bytes: bytes ?? origin.bytes } }),
+    // With origin bytes of its own, tags and metadata come from their translator.
+    ...(protocol !== undefined && protocol === view.origin?.protocol
+      ? {}
+      : { metadata: view.metadata, tags: view.tags }),
+    ...(protocol === undefined || bytes === undefined ? {} : { origin: { protocol, bytes } }),
     priority: view.priority,
   };
 }

@@ -244,6 +244,8 @@ export interface DeadLetterCopy {
   readonly channel: ChannelName;
   /** Replaces the message's origin bytes (a trail of deaths, a changed key). Absent: the message as it is. */
   readonly originBytes?: Uint8Array;
+  /** Protocol of `originBytes`. Absent: the message's own; another one keeps what the message says neutrally beside it. */
+  readonly originProtocol?: string;
 }
 
 export interface DeadLetter {

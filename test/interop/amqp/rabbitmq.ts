@@ -12,6 +12,8 @@ export const rabbitMqInstalled = existsSync(SCRIPT);
 
 export interface RabbitMq {
   readonly port: number;
+  /** Runs `rabbitmqctl` with these arguments. Takes seconds. */
+  ctl(...args: readonly string[]): void;
   stop(): Promise<void>;
 }
 
@@ -57,7 +59,12 @@ export async function startRabbitMq(): Promise<RabbitMq> {
     child.stderr.on('data', onOutput);
     void exited.then(() => reject(new Error(`rabbitmq-server ended:\n${output}`)));
   });
-  return { port, stop };
+  const ctl = (...args: readonly string[]): void => {
+    const script = SCRIPT.replace('rabbitmq-server', 'rabbitmqctl');
+    const done = spawnSync(script, ['-n', env.RABBITMQ_NODENAME, ...args], { env, encoding: 'utf8' });
+    if (done.status !== 0) throw new Error(`rabbitmqctl ${args.join(' ')}:\n${done.stdout}${done.stderr}`);
+  };
+  return { port, stop, ctl };
 }
 
 async function freePort(): Promise<number> {

@@ -1,19 +1,22 @@
 import type { BrokerError } from '../../../core/errors.js';
-import type { Delivery } from '../../../core/queue/types.js';
+import type { Consumer as BrokerConsumer, Delivery } from '../../../core/queue/types.js';
 import { AMQP_LIMITS } from '../config.js';
+import { withIntegerHeader } from '../mapping/extra-header.js';
 import { foreignParts } from '../mapping/foreign-message.js';
 import type { MessageParts } from '../mapping/message-origin.js';
 import { partsOf } from '../mapping/message-origin.js';
 import type { Queue } from '../topology/types.js';
 import { ReplyError } from '../wire/reply.js';
+import { AckTimeouts } from './ack-timeouts.js';
 import { Confirms } from './confirms.js';
 import type { ConsumerOptions } from './consumer.js';
 import { Consumer } from './consumer.js';
 import type { ReplyConsumer } from './direct-replies.js';
 import type { ChannelHost, SettleHow } from './host.js';
+import { StreamReader } from './stream-reader.js';
 import type { HeldSettlement, Transaction } from './transaction.js';
 import type { Unacked } from './unacked.js';
-import { UnackedDeliveries } from './unacked.js';
+import { isStreamDelivery, UnackedDeliveries } from './unacked.js';
 
 /** What an AMQP channel holds between two commands. The operations in `operations/` work on it. */
 export class AmqpChannel {
@@ -42,6 +45,7 @@ export class AmqpChannel {
   #lastDeliveryTag = 0;
   readonly #unacked = new UnackedDeliveries();
   #publishWaiters: (() => void)[] = [];
+  #ackTimeouts: AckTimeouts | undefined;
 
   constructor(number: number, host: ChannelHost) {
     this.number = number;
@@ -79,20 +83,7 @@ export class AmqpChannel {
         `limit of ${AMQP_LIMITS.consumersPerChannel} consumers on a channel is reached`,
       );
     }
-    const { broker } = this.host;
-    const consumer = new Consumer(options, this, (self, credit) =>
-      broker.consume({
-        channel: options.queue.channel,
-        handOut: options.noAck ? { kind: 'auto' } : { kind: 'lease', leaseMs: 0 },
-        credit,
-        creditBytes: AMQP_LIMITS.consumerWindowBytes,
-        priority: options.priority,
-        exclusive: options.exclusive,
-        single: options.single,
-        onDeliveries: (deliveries) => this.#onDeliveries(self, deliveries),
-        onCancel: (reason) => this.#onConsumerGone(self, reason),
-      }),
-    );
+    const consumer = new Consumer(options, this, (self, credit) => this.#startHandOut(self, credit));
     this.consumers.set(options.tag, consumer);
     options.queue.consumers++;
     try {
@@ -104,6 +95,23 @@ export class AmqpChannel {
     }
   }
 
+  #startHandOut(consumer: Consumer, credit: number): BrokerConsumer {
+    const { broker } = this.host;
+    const { queue, noAck, priority, exclusive, single } = consumer.options;
+    const common = {
+      channel: queue.channel,
+      credit,
+      creditBytes: AMQP_LIMITS.consumerWindowBytes,
+      onDeliveries: (deliveries: readonly Delivery[]) => this.#onDeliveries(consumer, deliveries),
+      onCancel: (reason: BrokerError) => this.#onConsumerGone(consumer, reason),
+    };
+    if (queue.type === 'stream') {
+      return new StreamReader(broker, { ...common, sequence: consumer.streamSequence });
+    }
+    const handOut = noAck ? ({ kind: 'auto' } as const) : ({ kind: 'lease', leaseMs: 0 } as const);
+    return broker.consume({ ...common, handOut, priority, exclusive, single });
+  }
+
   /** Ends a consumer; its unacknowledged deliveries stay with the channel. */
   removeConsumer(tag: string): Consumer | undefined {
     const consumer = this.consumers.get(tag);
@@ -113,6 +121,11 @@ export class AmqpChannel {
     consumer.options.queue.consumers--;
     this.host.topology.touch(consumer.options.queue);
     return consumer;
+  }
+
+  /** Prefetch all consumers share; 0 = unlimited. */
+  get sharedPrefetch(): number {
+    return this.#sharedPrefetch;
   }
 
   /** Changes the prefetch all consumers share; it holds at once. */
@@ -147,6 +160,10 @@ export class AmqpChannel {
   #onDeliveries(consumer: Consumer, deliveries: readonly Delivery[]): void {
     let bytes = 0;
     let over = false;
+    if (consumer.options.queue.type === 'stream') {
+      this.#onStreamDeliveries(consumer, deliveries);
+      return;
+    }
     for (const delivery of deliveries) {
       if (!consumer.options.noAck && (this.#sharedRoom() <= 0 || !this.flowing)) {
         // Consumers of this channel share a prefetch, and another one has used it up meanwhile.
@@ -164,6 +181,24 @@ export class AmqpChannel {
     this.host.flushSoon();
   }
 
+  /** What there is no room for is read again later: a stream keeps it. */
+  #onStreamDeliveries(consumer: Consumer, deliveries: readonly Delivery[]): void {
+    let bytes = 0;
+    let count = 0;
+    for (const delivery of deliveries) {
+      if (this.#sharedRoom() <= 0 || !this.flowing) {
+        consumer.stop();
+        break;
+      }
+      bytes += this.#deliver(consumer, delivery);
+      consumer.streamSequence = delivery.sequence + 1;
+      count++;
+    }
+    consumer.took(count, bytes);
+    if (consumer.markDue()) this.host.creditDue(consumer);
+    this.host.flushSoon();
+  }
+
   /** Writes one delivery; returns the bytes of its body. */
   #deliver(consumer: Consumer, delivery: Delivery): number {
     const tag = ++this.#lastDeliveryTag;
@@ -173,6 +208,8 @@ export class AmqpChannel {
       this.#unacked.add(tag, { channel, sequence, attempt, consumer });
       consumer.unacked++;
       this.#sharedUnacked++;
+      const { ackTimeoutMs } = consumer.options;
+      if (ackTimeoutMs > 0) this.#timeouts().add(tag, ackTimeoutMs);
     }
     const { body } = delivery.message;
     const { route, properties } = this.partsOf(delivery, queue);
@@ -216,16 +253,23 @@ export class AmqpChannel {
 
   /** Exchange, key and properties a delivery shows. */
   partsOf(delivery: Delivery, queue: Queue): MessageParts {
-    return partsOf(delivery.message) ?? foreignParts(delivery.message, queue.name, this.host.frameMax);
+    const { frameMax } = this.host;
+    const parts = partsOf(delivery.message) ?? foreignParts(delivery.message, queue.name, frameMax);
+    if (queue.type === 'classic') return parts;
+    return queue.type === 'quorum'
+      ? withIntegerHeader(parts, 'x-delivery-count', delivery.receiveCount - 1, frameMax)
+      : withIntegerHeader(parts, 'x-stream-offset', delivery.sequence - 1, frameMax);
   }
 
   // Acknowledging --------------------------------------------------------------------------------------------
 
   /** Registers a message taken with basic.get; returns its delivery tag. */
-  addTaken(delivery: Delivery, noAck: boolean): number {
+  addTaken(delivery: Delivery, noAck: boolean, ackTimeoutMs: number): number {
     const tag = ++this.#lastDeliveryTag;
     const { channel, sequence, attempt } = delivery;
-    if (!noAck) this.#unacked.add(tag, { channel, sequence, attempt, consumer: undefined });
+    if (noAck) return tag;
+    this.#unacked.add(tag, { channel, sequence, attempt, consumer: undefined });
+    if (ackTimeoutMs > 0) this.#timeouts().add(tag, ackTimeoutMs);
     return tag;
   }
 
@@ -243,12 +287,55 @@ export class AmqpChannel {
 
   #settleOne(tag: number, how: SettleHow): void {
     const unacked = this.#unacked.take(tag);
+    if (how !== 'ack' && isStreamDelivery(unacked)) throw this.#cannotGoBack(unacked);
     if (this.transaction !== undefined) {
       this.transaction.settle({ tag, unacked, how });
       return;
     }
-    this.host.settle(unacked, how);
+    if (!isStreamDelivery(unacked)) this.host.settle(unacked, how);
     this.#settled(unacked);
+  }
+
+  #cannotGoBack({ consumer }: Unacked): ReplyError {
+    const name = consumer?.options.queue.name ?? '';
+    return new ReplyError(
+      540,
+      `basic.nack and basic.reject not supported by stream queues queue '${name}' in vhost '${this.host.vhost.name}'`,
+    );
+  }
+
+  #timeouts(): AckTimeouts {
+    this.#ackTimeouts ??= new AckTimeouts(this.host.clock, {
+      isOutstanding: (tag) => {
+        const unacked = this.#unacked.find(tag);
+        return unacked !== undefined && unacked.late !== true;
+      },
+      onLate: (tag, timeoutMs) => this.#onLate(tag, timeoutMs),
+    });
+    return this.#ackTimeouts;
+  }
+
+  /**
+   * A delivery was not acknowledged in time: its consumer is cancelled and what it held goes back, when the client understands that;
+   * else, and for a get, the channel is closed.
+   */
+  #onLate(tag: number, timeoutMs: number): void {
+    const consumer = this.#unacked.find(tag)?.consumer;
+    if (consumer === undefined || !this.host.capabilities.consumerCancelNotify) {
+      const text = `delivery acknowledgement on channel ${this.number} timed out. Timeout value used: ${timeoutMs} ms. This timeout value can be configured, see consumers doc guide to learn more`;
+      this.host.closeChannel(this, new ReplyError(406, text));
+      return;
+    }
+    for (const [held, unacked] of this.#unacked.of(consumer)) {
+      if (!isStreamDelivery(unacked)) this.host.settle(unacked, 'requeue');
+      this.#settled(unacked);
+      // A late acknowledgement is no mistake: it finds its delivery, and changes nothing.
+      this.#unacked.replace(held, { ...unacked, consumer: undefined, late: true });
+    }
+    this.host.flushSettlements();
+    if (this.removeConsumer(consumer.options.tag) === undefined) return;
+    this.host.writer.method(this.number, 'basic.cancel', { consumerTag: consumer.options.tag, nowait: true });
+    this.host.flushSoon();
   }
 
   /** It no longer counts against a prefetch. */
@@ -262,6 +349,8 @@ export class AmqpChannel {
   /** Gives everything unacknowledged back to its place in the queues. */
   requeueAll(): void {
     for (const tag of this.#unacked.upTo(0)) {
+      // A stream still has what it delivered.
+      if (isStreamDelivery(this.#unacked.find(tag) as Unacked)) continue;
       const unacked = this.#unacked.take(tag);
       this.host.settle(unacked, 'requeue');
       this.#settled(unacked);
@@ -277,7 +366,7 @@ export class AmqpChannel {
   /** A transaction was stored, with its acknowledgements; the other settlements follow now. */
   committed(settlements: readonly HeldSettlement[]): void {
     for (const { unacked, how } of settlements) {
-      if (how !== 'ack') this.host.settle(unacked, how);
+      if (how !== 'ack' && !isStreamDelivery(unacked)) this.host.settle(unacked, how);
       this.#settled(unacked);
     }
   }
@@ -291,6 +380,7 @@ export class AmqpChannel {
   /** Ends the channel: consumers stop, what was not acknowledged goes back. */
   end(): readonly Queue[] {
     this.closed = true;
+    this.#ackTimeouts?.stop();
     this.dropReplyConsumer();
     // What was not confirmed by now never will be: the channel is gone.
     this.confirms = undefined;

@@ -17,6 +17,10 @@ export interface ConsumerOptions {
   readonly priority: number;
   /** Unacknowledged deliveries it may hold. */
   readonly prefetch: number;
+  /** Where it begins to read a stream. */
+  readonly streamSequence: number;
+  /** Time it has to acknowledge a delivery; 0 = no bound. */
+  readonly ackTimeoutMs: number;
 }
 
 /** Starts hand-out from the broker with `credit` messages. */
@@ -33,6 +37,8 @@ export class Consumer {
   readonly tagBytes: Buffer;
   /** Deliveries that wait for an acknowledgement. */
   unacked = 0;
+  /** The next event to read of a stream. */
+  streamSequence: number;
   readonly #start: StartHandOut;
   #handOut: BrokerConsumer | undefined;
   /** Messages the broker may still hand out. */
@@ -45,6 +51,7 @@ export class Consumer {
     this.options = options;
     this.owner = owner;
     this.#start = start;
+    this.streamSequence = options.streamSequence;
     const tag = Buffer.from(options.tag, 'utf8');
     this.tagBytes = Buffer.concat([Buffer.from([tag.length]), tag]);
   }

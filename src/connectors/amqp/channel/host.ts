@@ -1,12 +1,16 @@
 import type { Broker } from '../../../core/broker-api.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken, Settlement } from '../../../core/queue/types.js';
+import type { Clock } from '../../../base/clock.js';
 import type { IdSource } from '../../../base/ids.js';
+import type { AccessPolicy, Identity } from '../access/access-policy.js';
 import type { AmqpConfig } from '../config.js';
 import type { Topology } from '../topology/topology.js';
 import type { Queue } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
 import type { FrameWriter } from '../wire/frame-writer.js';
+import type { ReplyError } from '../wire/reply.js';
+import type { AmqpChannel } from './amqp-channel.js';
 import type { Consumer } from './consumer.js';
 import type { DirectReplies } from './direct-replies.js';
 import type { HeldBytes } from './transaction.js';
@@ -22,6 +26,7 @@ export interface ClientCapabilities {
 export interface ChannelHost {
   readonly broker: Broker;
   readonly ids: IdSource;
+  readonly clock: Clock;
   readonly config: AmqpConfig;
   readonly topology: Topology;
   readonly vhost: Vhost;
@@ -31,7 +36,8 @@ export interface ChannelHost {
   readonly bufferedBytes: number;
   readonly connectionId: number;
   readonly frameMax: number;
-  readonly user: string;
+  readonly identity: Identity;
+  readonly access: AccessPolicy;
   readonly capabilities: ClientCapabilities;
   /** Queues that go with this connection. */
   readonly exclusiveQueues: Set<Queue>;
@@ -44,9 +50,15 @@ export interface ChannelHost {
   /** Bodies in transactions of this connection. */
   readonly heldBytes: HeldBytes;
   /** Stores messages and acknowledges deliveries, both or neither; false when neither. */
-  commit(messages: readonly OutgoingMessage[], acks: readonly LeaseToken[]): Promise<boolean>;
+  commit(
+    messages: readonly OutgoingMessage[],
+    events: readonly OutgoingMessage[],
+    acks: readonly LeaseToken[],
+  ): Promise<boolean>;
   /** Has the consumer's channel give credit back at the end of this turn, or when the socket has room. */
   creditDue(consumer: Consumer): void;
+  /** Closes a channel for a reason of the broker's own. */
+  closeChannel(channel: AmqpChannel, error: ReplyError): void;
 }
 
 export type SettleHow = 'ack' | 'requeue' | 'return-uncounted' | 'reject';

@@ -6,6 +6,13 @@ import type { Consumer } from './consumer.js';
 export interface Unacked extends LeaseToken {
   /** Undefined for messages taken with basic.get. */
   readonly consumer: Consumer | undefined;
+  /** It went back because its time was over: its acknowledgement may still come and changes nothing. */
+  readonly late?: true;
+}
+
+/** Whether it came from a stream: then an acknowledgement is credit for the consumer and nothing else. */
+export function isStreamDelivery(unacked: Unacked): boolean {
+  return unacked.consumer?.options.queue.type === 'stream';
 }
 
 /** Unacknowledged deliveries of one channel, by delivery tag and in its order. */
@@ -18,6 +25,20 @@ export class UnackedDeliveries {
 
   add(tag: number, unacked: Unacked): void {
     this.#byTag.set(tag, unacked);
+  }
+
+  find(tag: number): Unacked | undefined {
+    return this.#byTag.get(tag);
+  }
+
+  /** Puts another in the place of one that is outstanding. */
+  replace(tag: number, unacked: Unacked): void {
+    this.#byTag.set(tag, unacked);
+  }
+
+  /** Those of one consumer, with their tags. */
+  of(consumer: Consumer): readonly (readonly [number, Unacked])[] {
+    return [...this.#byTag].filter(([, unacked]) => unacked.consumer === consumer);
   }
 
   /** Takes one out; 406 when it is not outstanding. */

@@ -113,6 +113,12 @@ export class Channels {
     );
   }
 
+  /** Closes a channel for a reason of the broker's own: no method caused it. */
+  refuse(channel: AmqpChannel, error: ReplyError): void {
+    const open = this.#open.get(channel.number);
+    if (open?.channel === channel) this.#refuse(open, error, undefined);
+  }
+
   #openChannel(number: number): void {
     const { channelMax, writer } = this.#host;
     if (this.#open.size >= channelMax) {
@@ -226,7 +232,7 @@ export class Channels {
       .catch((caught: unknown) => this.#host.closeConnection(replyErrorOf(caught), name));
   }
 
-  #refuse(open: OpenChannel, caught: unknown, culprit: MethodName): void {
+  #refuse(open: OpenChannel, caught: unknown, culprit: MethodName | undefined): void {
     const error = replyErrorOf(caught);
     const { channel, queue } = open;
     if (error.hard) {
@@ -238,7 +244,7 @@ export class Channels {
     this.#closing.add(channel.number);
     queue.clear();
     const left = channel.end();
-    const { classId, methodId } = shapeOf(culprit);
+    const { classId, methodId } = culprit === undefined ? { classId: 0, methodId: 0 } : shapeOf(culprit);
     this.#host.writer.method(channel.number, 'channel.close', {
       replyCode: error.code,
       replyText: error.replyText,

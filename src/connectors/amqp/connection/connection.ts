@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Timer } from '../../../base/clock.js';
 import type { PeerConnection } from '../../kit/tcp-listener.js';
 import { AMQP_LIMITS } from '../config.js';
@@ -54,8 +55,14 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
       config: context.config,
       version: context.version,
       topology: context.topology,
+      access: context.access,
+      certificateName: certificateName(socket),
       writer: this.out.writer,
       onTuned: (frameMax, heartbeatSeconds) => this.#onTuned(frameMax, heartbeatSeconds),
+      onLoginEnded: (failure) => {
+        if (failure !== undefined) this.onFault(failure);
+        this.out.flushSoon();
+      },
     });
     this.#timer = context.clock.after(AMQP_LIMITS.handshakeTimeoutMs, () => socket.destroy());
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
@@ -251,12 +258,26 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
       this.#phase = 'running';
       this.#timer?.cancel();
     } else if (method.name === 'connection.update-secret') {
-      this.out.writer.method(0, 'connection.update-secret-ok', {});
+      this.context.supervise(this.#onNewSecret(method.args.newSecret));
     } else if (method.name.startsWith('connection.')) {
       throw new ReplyError(method.name.endsWith('-ok') ? 504 : 503, `unexpected method ${method.name}`);
     } else {
       throw new ReplyError(504, 'unexpected method in connection state running');
     }
+  }
+
+  async #onNewSecret(secret: Uint8Array): Promise<void> {
+    const identity = this.#session?.identity;
+    const fits =
+      identity !== undefined &&
+      (await this.context.access.refresh(identity, Buffer.from(secret).toString('utf8')));
+    if (this.#phase !== 'running') return;
+    if (fits) this.out.writer.method(0, 'connection.update-secret-ok', {});
+    else {
+      const refused = new ReplyError(530, 'New secret was refused by one of the backends');
+      this.closeConnection(refused, 'connection.update-secret');
+    }
+    this.out.flushSoon();
   }
 
   #onMethodWhileClosing(channel: number, method: Method): void {
@@ -294,4 +315,11 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
     this.#session?.onSocketClosed();
     this.#endSession();
   }
+}
+
+/** The common name in a certificate that TLS has verified. */
+function certificateName(socket: Socket): string | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
+  const name = socket.getPeerCertificate().subject.CN;
+  return Array.isArray(name) ? name[0] : name;
 }

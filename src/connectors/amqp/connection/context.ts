@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.js';
 import type { IdSource } from '../../../base/ids.js';
 import type { Log } from '../../../base/log.js';
 import type { Broker } from '../../../core/broker-api.js';
+import type { AccessPolicy } from '../access/access-policy.js';
 import type { DirectReplies } from '../channel/direct-replies.js';
 import type { AmqpConfig } from '../config.js';
 import type { Topology } from '../topology/topology.js';
@@ -15,6 +16,7 @@ export interface ConnectionContext {
   readonly config: AmqpConfig;
   readonly version: string;
   readonly topology: Topology;
+  readonly access: AccessPolicy;
   readonly replies: DirectReplies;
   /** Counters of the connector; connections add to them when they end. */
   readonly counters: AmqpCounters;

@@ -1,3 +1,4 @@
+import type { AccessPolicy, Identity } from '../access/access-policy.js';
 import type { AmqpConfig } from '../config.js';
 import type { ClientCapabilities } from '../channel/host.js';
 import type { Topology } from '../topology/topology.js';
@@ -8,23 +9,30 @@ import type { FrameWriter } from '../wire/frame-writer.js';
 import { FRAME_MIN_SIZE } from '../wire/frames.js';
 import type { Method, MethodArgs } from '../wire/methods.js';
 import { ReplyError } from '../wire/reply.js';
-import { readCredentials, SASL_MECHANISMS } from './sasl.js';
+import { mechanismsFor, readCredentials, refusedLogin } from './sasl.js';
 
 export interface HandshakeContext {
   readonly config: AmqpConfig;
   /** Version of this product. */
   readonly version: string;
   readonly topology: Topology;
+  readonly access: AccessPolicy;
+  /** Whom TLS has verified the peer to be. */
+  readonly certificateName: string | undefined;
   readonly writer: FrameWriter;
   /** The peer may use frames of this size from now on. */
   readonly onTuned: (frameMax: number, heartbeatSeconds: number) => void;
+  /** A login that took its time was answered, or failed with this. */
+  readonly onLoginEnded: (failure: unknown) => void;
 }
 
 /** What a finished handshake has settled. */
 export interface Session {
   readonly vhost: Vhost;
-  readonly user: string;
+  readonly identity: Identity;
   readonly capabilities: ClientCapabilities;
+  readonly clientProperties: FieldTable;
+  readonly mechanism: string;
   readonly channelMax: number;
 }
 
@@ -43,8 +51,11 @@ const CAPABILITIES: readonly string[] = [
 /** The dialogue from connection.start to connection.open. Each step is refused out of its turn (504). */
 export class Handshake {
   readonly #context: HandshakeContext;
-  #expected: 'connection.start-ok' | 'connection.tune-ok' | 'connection.open' = 'connection.start-ok';
-  #user = '';
+  #expected: 'connection.start-ok' | 'connection.tune-ok' | 'connection.open' | 'nothing' =
+    'connection.start-ok';
+  #identity: Identity = { user: '', tags: [] };
+  #clientProperties: FieldTable = new Map();
+  #mechanism = '';
   #capabilities: ClientCapabilities = {
     consumerCancelNotify: false,
     connectionBlocked: false,
@@ -65,7 +76,7 @@ export class Handshake {
       versionMajor: 0,
       versionMinor: 9,
       serverProperties: this.#serverProperties(),
-      mechanisms: Buffer.from(SASL_MECHANISMS),
+      mechanisms: Buffer.from(mechanismsFor(this.#context.certificateName)),
       locales: Buffer.from('en_US'),
     });
   }
@@ -91,8 +102,27 @@ export class Handshake {
 
   #onStartOk(args: MethodArgs<'connection.start-ok'>): void {
     this.#capabilities = capabilitiesOf(args.clientProperties);
+    this.#clientProperties = args.clientProperties;
+    this.#mechanism = args.mechanism;
+    const { access, certificateName, onLoginEnded } = this.#context;
+    const login = access.login(readCredentials(args.mechanism, args.response, certificateName));
+    if (!(login instanceof Promise)) {
+      this.#onLogin(login);
+      return;
+    }
+    this.#expected = 'nothing';
+    login
+      .then((identity) => this.#onLogin(identity))
+      .then(
+        () => onLoginEnded(undefined),
+        (caught: unknown) => onLoginEnded(caught),
+      );
+  }
+
+  #onLogin(identity: Identity | undefined): void {
+    if (identity === undefined) throw refusedLogin(this.#mechanism);
+    this.#identity = identity;
     const { config, writer } = this.#context;
-    this.#user = readCredentials(args.mechanism, args.response).user;
     const { channelMax, maxFrameSize, heartbeatSeconds } = config;
     writer.method(0, 'connection.tune', { channelMax, frameMax: maxFrameSize, heartbeat: heartbeatSeconds });
     this.#expected = 'connection.tune-ok';
@@ -108,9 +138,21 @@ export class Handshake {
   }
 
   #onOpen(args: MethodArgs<'connection.open'>): Session {
-    const vhost = this.#context.topology.openVhost(args.virtualHost);
-    this.#context.writer.method(0, 'connection.open-ok', { reserved1: '' });
-    return { vhost, user: this.#user, capabilities: this.#capabilities, channelMax: this.#channelMax };
+    const { access, topology, writer } = this.#context;
+    const vhost = topology.openVhost(args.virtualHost);
+    const { user } = this.#identity;
+    if (!access.mayOpen(this.#identity, vhost.name)) {
+      throw new ReplyError(530, `access to vhost '${vhost.name}' refused for user '${user}'`);
+    }
+    writer.method(0, 'connection.open-ok', { reserved1: '' });
+    return {
+      vhost,
+      identity: this.#identity,
+      capabilities: this.#capabilities,
+      clientProperties: this.#clientProperties,
+      mechanism: this.#mechanism,
+      channelMax: this.#channelMax,
+    };
   }
 
   /**

@@ -3,6 +3,8 @@ import type { IdSource } from '../../../base/ids.js';
 import type { Broker } from '../../../core/broker-api.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken } from '../../../core/queue/types.js';
+import type { AccessPolicy, Identity } from '../access/access-policy.js';
+import type { AmqpChannel } from '../channel/amqp-channel.js';
 import type { Consumer } from '../channel/consumer.js';
 import type { ClientCapabilities, SettleHow } from '../channel/host.js';
 import type { DirectReplies } from '../channel/direct-replies.js';
@@ -47,7 +49,8 @@ export class OpenSession implements ChannelsHost, PublisherHost {
   readonly topology: Topology;
   readonly replies: DirectReplies;
   readonly vhost: Vhost;
-  readonly user: string;
+  readonly identity: Identity;
+  readonly access: AccessPolicy;
   readonly capabilities: ClientCapabilities;
   readonly channelMax: number;
   readonly connectionId: number;
@@ -72,7 +75,8 @@ export class OpenSession implements ChannelsHost, PublisherHost {
     this.topology = context.topology;
     this.replies = context.replies;
     this.vhost = session.vhost;
-    this.user = session.user;
+    this.identity = session.identity;
+    this.access = context.access;
     this.capabilities = session.capabilities;
     this.channelMax = session.channelMax;
     this.connectionId = line.connectionId;
@@ -95,8 +99,12 @@ export class OpenSession implements ChannelsHost, PublisherHost {
     this.#settlements.flush();
   }
 
-  async commit(messages: readonly OutgoingMessage[], acks: readonly LeaseToken[]): Promise<boolean> {
-    if (!(await this.publisher.commit(messages, acks))) return false;
+  async commit(
+    messages: readonly OutgoingMessage[],
+    events: readonly OutgoingMessage[],
+    acks: readonly LeaseToken[],
+  ): Promise<boolean> {
+    if (!(await this.publisher.commit(messages, events, acks))) return false;
     this.#settlements.settled += acks.length;
     return true;
   }
@@ -118,6 +126,10 @@ export class OpenSession implements ChannelsHost, PublisherHost {
 
   closeConnection(error: ReplyError, culprit: MethodName | undefined): void {
     this.#line.closeConnection(error, culprit);
+  }
+
+  closeChannel(channel: AmqpChannel, error: ReplyError): void {
+    this.channels.refuse(channel, error);
   }
 
   onWaitingChanged(): void {

@@ -1,4 +1,6 @@
 import type { Origin } from '../../../core/message.js';
+import type { AccessPolicy, Identity } from '../access/access-policy.js';
+import { requirePermission } from '../channel/operations/access.js';
 import { encodeOrigin } from '../mapping/message-origin.js';
 import type { PublishProperties } from '../mapping/publish-properties.js';
 import { readPublishProperties } from '../mapping/publish-properties.js';
@@ -13,11 +15,19 @@ import { ReplyError } from '../wire/reply.js';
 interface LastRoute {
   readonly publish: PublishMethod;
   readonly version: number;
+  readonly accessVersion: number;
   readonly queues: readonly Queue[];
+}
+
+interface PublishRouterHost {
+  readonly vhost: Vhost;
+  readonly identity: Identity;
+  readonly access: AccessPolicy;
 }
 
 /** Reads publishes and finds the queues they reach; the reader gives alike publishes as the same objects. */
 export class PublishRouter {
+  readonly #host: PublishRouterHost;
   readonly #vhost: Vhost;
   #lastRoute: LastRoute | undefined;
   #lastProperties: Buffer | undefined;
@@ -25,8 +35,9 @@ export class PublishRouter {
   #lastOrigin: Origin | undefined;
   #lastOriginOf: PublishMethod | undefined;
 
-  constructor(vhost: Vhost) {
-    this.#vhost = vhost;
+  constructor(host: PublishRouterHost) {
+    this.#host = host;
+    this.#vhost = host.vhost;
   }
 
   read(properties: Buffer): PublishProperties {
@@ -39,9 +50,9 @@ export class PublishRouter {
   }
 
   origin(publish: PublishMethod, read: PublishProperties): Origin {
-    if (read !== this.#lastRead) return encodeOrigin(publish.route, read.bytes);
+    if (read !== this.#lastRead) return encodeOrigin(publish.route, read.bytes, read.bccKeys);
     if (this.#lastOrigin === undefined || this.#lastOriginOf !== publish) {
-      this.#lastOrigin = encodeOrigin(publish.route, read.bytes);
+      this.#lastOrigin = encodeOrigin(publish.route, read.bytes, read.bccKeys);
       this.#lastOriginOf = publish;
     }
     return this.#lastOrigin;
@@ -51,7 +62,15 @@ export class PublishRouter {
     const vhost = this.#vhost;
     const last = this.#lastRoute;
     const plain = read.extraKeys.length === 0;
-    if (plain && last?.publish === publish && last.version === vhost.version) return last.queues;
+    const accessVersion = this.#host.access.version;
+    if (
+      plain &&
+      last?.publish === publish &&
+      last.version === vhost.version &&
+      last.accessVersion === accessVersion
+    ) {
+      return last.queues;
+    }
     const exchange = this.#exchange(publish);
     const { routingKey } = publish.args;
     const keys = plain ? [routingKey] : [routingKey, ...read.extraKeys];
@@ -61,17 +80,20 @@ export class PublishRouter {
       return decodeProperties(read.bytes);
     };
     const queues = vhost.route(exchange, keys, properties);
-    this.#lastRoute = plain && !usesProperties ? { publish, version: vhost.version, queues } : undefined;
+    this.#lastRoute =
+      plain && !usesProperties ? { publish, version: vhost.version, accessVersion, queues } : undefined;
     return queues;
   }
 
   #exchange(publish: PublishMethod): Exchange | undefined {
     const { exchange: name, immediate } = publish.args;
     if (immediate) throw new ReplyError(540, 'immediate=true');
-    if (name === '') return undefined;
     const vhost = this.#vhost;
     const exchange = vhost.exchanges.get(name);
-    if (exchange === undefined) throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
+    if (exchange === undefined && name !== '')
+      throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
+    requirePermission(this.#host, 'write', 'exchange', name);
+    if (exchange === undefined) return undefined;
     if (exchange.internal) {
       throw new ReplyError(403, `cannot publish to internal exchange '${name}' in vhost '${vhost.name}'`);
     }

@@ -3,6 +3,7 @@ import type { Broker } from '../../../core/broker-api.js';
 import { BrokerError } from '../../../core/errors.js';
 import type { Origin, OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken, SendOutcome } from '../../../core/queue/types.js';
+import type { AccessPolicy, Identity } from '../access/access-policy.js';
 import type { AmqpChannel } from '../channel/amqp-channel.js';
 import type { DirectReplies } from '../channel/direct-replies.js';
 import { REPLY_QUEUE } from '../channel/direct-replies.js';
@@ -15,6 +16,7 @@ import type { PublishMethod } from '../wire/command-reader.js';
 import type { FrameWriter } from '../wire/frame-writer.js';
 import { decodeProperties, encodeProperties } from '../wire/properties.js';
 import { ReplyError } from '../wire/reply.js';
+import type { Spread } from './batch.js';
 import { Batch } from './batch.js';
 import { PublishRouter } from './publish-router.js';
 
@@ -22,7 +24,8 @@ export interface PublisherHost {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly vhost: Vhost;
-  readonly user: string;
+  readonly identity: Identity;
+  readonly access: AccessPolicy;
   readonly replies: DirectReplies;
   readonly writer: FrameWriter;
   flushSoon(): void;
@@ -41,6 +44,7 @@ export interface PublisherHost {
 export class Publisher {
   readonly #host: PublisherHost;
   readonly #router: PublishRouter;
+  readonly #checksUser: boolean;
   #batch = new Batch();
   /** Batches the broker had no room for, in order. */
   readonly #held: Batch[] = [];
@@ -53,7 +57,8 @@ export class Publisher {
 
   constructor(host: PublisherHost) {
     this.#host = host;
-    this.#router = new PublishRouter(host.vhost);
+    this.#router = new PublishRouter(host);
+    this.#checksUser = host.access.enforced && !host.identity.tags.includes('impersonator');
   }
 
   /** Body bytes whose outcome is not known. */
@@ -68,6 +73,7 @@ export class Publisher {
   /** Takes one publish. Throws ReplyError when RabbitMQ would close the channel or connection for it. */
   publish(channel: AmqpChannel, publish: PublishMethod, properties: Buffer, body: Buffer): void {
     const read = this.#forReply(channel, this.#router.read(properties));
+    if (read.userId !== undefined) this.#checkUser(read.userId);
     const queues = this.#router.route(publish, read);
     const replied =
       queues.length === 0 || read.extraKeys.length > 0 ? this.#reply(publish, read, body) : false;
@@ -79,19 +85,72 @@ export class Publisher {
     }
     const number = channel.confirms?.take() ?? 0;
     if (queues.length === 0 && publish.args.mandatory && !replied) this.#return(channel, publish, read, body);
+    if (queues.length > AMQP_LIMITS.widePublish) {
+      this.#publishWide(channel, number, queues, { publish, read, body });
+      return;
+    }
     const batch = this.#batch;
+    let count = 0;
     if (queues.length > 0) {
       const origin = this.#router.origin(publish, read);
-      for (const queue of queues) batch.messages.push(this.#message(queue, origin, read, body));
+      for (const queue of queues) {
+        const message = this.#message(queue, origin, read, body);
+        if (queue.type === 'stream') {
+          batch.events.push(message);
+        } else {
+          batch.messages.push(message);
+          count++;
+        }
+      }
     }
     channel.publishesInFlight++;
     batch.channels.push(channel);
     batch.numbers.push(number);
-    batch.counts.push(queues.length);
+    batch.counts.push(count);
     batch.bytes += body.length;
+    batch.sentBytes += body.length * queues.length;
     this.#pendingBytes += body.length;
-    if (batch.messages.length >= AMQP_LIMITS.batchMessages || batch.bytes >= AMQP_LIMITS.batchBytes)
+    if (batch.messages.length >= AMQP_LIMITS.batchMessages || batch.sentBytes >= AMQP_LIMITS.batchBytes)
       this.flush();
+  }
+
+  /** 406 when a publish says it is somebody else's. */
+  #checkUser(userId: string): void {
+    const { user } = this.#host.identity;
+    if (!this.#checksUser || userId === user) return;
+    throw new ReplyError(406, `user_id property set to '${userId}' but authenticated user was '${user}'`);
+  }
+
+  /** One publish to so many queues that it takes several sends: each within the broker's bounds of a batch. */
+  #publishWide(
+    channel: AmqpChannel,
+    number: number,
+    queues: readonly Queue[],
+    content: { readonly publish: PublishMethod; readonly read: PublishProperties; readonly body: Buffer },
+  ): void {
+    this.flush();
+    const { read, body } = content;
+    const origin = this.#router.origin(content.publish, read);
+    const most = Math.max(1, Math.floor(AMQP_LIMITS.batchBytes / Math.max(1, body.length)));
+    const step = Math.min(AMQP_LIMITS.widePublish, most);
+    const spread: Spread = { parts: Math.ceil(queues.length / step), stored: true };
+    this.#pendingBytes += body.length;
+    channel.publishesInFlight++;
+    for (let from = 0; from < queues.length; from += step) {
+      const batch = this.#batch;
+      for (const queue of queues.slice(from, from + step)) {
+        const message = this.#message(queue, origin, read, body);
+        if (queue.type === 'stream') batch.events.push(message);
+        else batch.messages.push(message);
+      }
+      batch.channels.push(channel);
+      batch.numbers.push(number);
+      batch.counts.push(batch.messages.length);
+      batch.spread = spread;
+      // The body is pending until the last part has its outcome.
+      if (from + step >= queues.length) batch.bytes = body.length;
+      this.flush();
+    }
   }
 
   /** A request that asks for its reply on this channel: `reply-to` becomes the name of the channel's consumer. */
@@ -120,7 +179,7 @@ export class Publisher {
     return {
       channel: queue.channel,
       body,
-      clientId: this.#host.user,
+      clientId: this.#host.identity.user,
       policy: read.policy,
       origin,
       priority: read.priority,
@@ -147,8 +206,12 @@ export class Publisher {
   }
 
   /** Stores messages and acknowledges deliveries, both or neither, behind everything published before. */
-  async commit(messages: readonly OutgoingMessage[], acks: readonly LeaseToken[]): Promise<boolean> {
-    if (messages.length === 0) {
+  async commit(
+    messages: readonly OutgoingMessage[],
+    events: readonly OutgoingMessage[],
+    acks: readonly LeaseToken[],
+  ): Promise<boolean> {
+    if (messages.length === 0 && events.length === 0) {
       if (acks.length > 0)
         await this.#host.broker.settle({ tokens: acks, settlement: { kind: 'ack' }, durable: true });
       return true;
@@ -157,6 +220,7 @@ export class Publisher {
     return new Promise((done) => {
       const batch = new Batch();
       batch.messages.push(...messages);
+      batch.events = [...events];
       batch.commit = { acks, done };
       if (this.blocked) this.#held.push(batch);
       else this.#send(batch);
@@ -183,16 +247,51 @@ export class Publisher {
   }
 
   #send(batch: Batch): void {
-    if (batch.messages.length === 0) {
+    if (batch.messages.length === 0 && batch.events.length === 0) {
       this.#done(batch, []);
       return;
     }
-    const { commit } = batch;
-    const options = commit === undefined ? undefined : { allOrNothing: true, acks: commit.acks };
-    this.#host.broker.send(batch.messages, options).then(
+    const sent = batch.events.length === 0 ? this.#sendMessages(batch) : this.#sendBoth(batch);
+    sent.then(
       (outcomes) => this.#onOutcomes(batch, outcomes),
       (caught: unknown) => this.#onRefused(batch, caught),
     );
+  }
+
+  #sendMessages(batch: Batch): Promise<readonly SendOutcome[]> {
+    const { commit } = batch;
+    const options = commit === undefined ? undefined : { allOrNothing: true, acks: commit.acks };
+    return this.#host.broker.send(batch.messages, options);
+  }
+
+  /**
+   * Queues and streams are written in two entries. In a transaction the streams follow once the queues have taken theirs. What was
+   * stored is not stored again when the batch is tried again.
+   */
+  async #sendBoth(batch: Batch): Promise<readonly SendOutcome[]> {
+    const { broker } = this.#host;
+    const append = async (): Promise<void> => {
+      // A stream that was deleted meanwhile takes nothing, like a queue.
+      const events = batch.events.filter((event) => broker.logStats(event.channel) !== undefined);
+      if (events.length > 0) await broker.append(events);
+      batch.events = [];
+    };
+    const send = async (): Promise<readonly SendOutcome[]> => {
+      batch.outcomes ??= batch.messages.length === 0 ? [] : await this.#sendMessages(batch);
+      return batch.outcomes;
+    };
+    if (batch.commit !== undefined) {
+      if (batch.messages.length === 0 && batch.outcomes === undefined && batch.commit.acks.length > 0) {
+        await broker.settle({ tokens: batch.commit.acks, settlement: { kind: 'ack' }, durable: true });
+      }
+      const outcomes = await send();
+      if (outcomes.every((outcome) => outcome.ok)) await append();
+      return outcomes;
+    }
+    const [sent, appended] = await Promise.allSettled([send(), append()]);
+    if (sent.status === 'rejected') throw sent.reason;
+    if (appended.status === 'rejected') throw appended.reason;
+    return sent.value;
   }
 
   #onOutcomes(batch: Batch, outcomes: readonly SendOutcome[]): void {
@@ -236,7 +335,12 @@ export class Publisher {
     if (batch.ended) return;
     batch.ended = true;
     this.#pendingBytes -= batch.bytes;
-    const { channels, numbers, counts } = batch;
+    const { channels, numbers, counts, spread } = batch;
+    if (spread !== undefined) {
+      if (outcomes?.every((outcome) => outcome.ok) !== true) spread.stored = false;
+      if (--spread.parts > 0) return;
+      if (!spread.stored) outcomes = undefined;
+    }
     let at = 0;
     let last: AmqpChannel | undefined;
     let run = 0;

@@ -1,22 +1,43 @@
+import type { Credentials } from '../access/access-policy.js';
 import { WireReader } from '../wire/bytes.js';
 import { readEntries } from '../wire/field-table.js';
 import { ReplyError } from '../wire/reply.js';
 
-/** Mechanisms offered, in the order of preference. */
-export const SASL_MECHANISMS = 'PLAIN AMQPLAIN';
-
-export interface Credentials {
-  readonly user: string;
-  readonly password: string;
+/** Mechanisms offered, in the order of preference; EXTERNAL to peers with a certificate. */
+export function mechanismsFor(certificateName: string | undefined): string {
+  return certificateName === undefined ? 'PLAIN AMQPLAIN' : 'PLAIN AMQPLAIN EXTERNAL';
 }
 
-/** The credentials of a SASL response; 403 (connection) when the mechanism is unknown or the response malformed. */
-export function readCredentials(mechanism: string, response: Uint8Array): Credentials {
+/**
+ * The credentials of a SASL response; 403 (connection) when the mechanism is unknown or the response malformed.
+ * `certificateName`: whom TLS has verified the peer to be.
+ */
+export function readCredentials(
+  mechanism: string,
+  response: Uint8Array,
+  certificateName: string | undefined,
+): Credentials {
   const bytes = Buffer.from(response.buffer, response.byteOffset, response.length);
-  const credentials =
-    mechanism === 'PLAIN' ? readPlain(bytes) : mechanism === 'AMQPLAIN' ? readAmqPlain(bytes) : undefined;
+  const credentials = read(mechanism, bytes, certificateName);
   if (credentials === undefined) throw refusedLogin(mechanism);
   return credentials;
+}
+
+function read(
+  mechanism: string,
+  bytes: Buffer,
+  certificateName: string | undefined,
+): Credentials | undefined {
+  switch (mechanism) {
+    case 'PLAIN':
+      return readPlain(bytes);
+    case 'AMQPLAIN':
+      return readAmqPlain(bytes);
+    case 'EXTERNAL':
+      return certificateName === undefined ? undefined : { mechanism, user: certificateName };
+    default:
+      return undefined;
+  }
 }
 
 /** The one text for every refused login: it says nothing about the reason. */
@@ -34,7 +55,7 @@ function readPlain(bytes: Buffer): Credentials | undefined {
   const [authorization, user, password] = parts;
   if (parts.length !== 3 || authorization !== '' || user === undefined || password === undefined)
     return undefined;
-  return { user, password };
+  return { mechanism: 'PLAIN', user, password };
 }
 
 /** A field table without its length: LOGIN and PASSWORD. */
@@ -45,6 +66,7 @@ function readAmqPlain(bytes: Buffer): Credentials | undefined {
     const password = table.get('PASSWORD');
     if (login?.tag !== 'S' || password?.tag !== 'S') return undefined;
     return {
+      mechanism: 'AMQPLAIN',
       user: Buffer.from(login.value).toString('utf8'),
       password: Buffer.from(password.value).toString('utf8'),
     };

@@ -16,6 +16,8 @@ export interface PublishProperties {
   readonly replyTo: string | undefined;
   /** Routing keys of the CC and BCC headers. */
   readonly extraKeys: readonly string[];
+  /** Those of the BCC header alone. */
+  readonly bccKeys: readonly string[];
 }
 
 /** Ten years: the largest expiration RabbitMQ takes, and our bound for delays. */
@@ -39,6 +41,7 @@ export function readPublishProperties(bytes: Buffer): PublishProperties {
     userId: scan.userId,
     replyTo: scan.replyTo,
     extraKeys: special?.extraKeys ?? NO_KEYS,
+    bccKeys: special?.bccKeys ?? NO_KEYS,
   };
 }
 
@@ -67,6 +70,7 @@ interface SpecialHeaders {
   readonly bytes: Buffer;
   readonly delayMs: number | undefined;
   readonly extraKeys: readonly string[];
+  readonly bccKeys: readonly string[];
 }
 
 /** `x-delay` delays and is taken out; CC and BCC add keys, BCC is taken out. */
@@ -74,11 +78,12 @@ function readSpecialHeaders(bytes: Buffer): SpecialHeaders {
   const properties = decodeProperties(bytes);
   const headers = new Map(properties.headers);
   const delayMs = delayOf(headers.get('x-delay'));
-  const extraKeys = [...keysOf(headers, 'CC'), ...keysOf(headers, 'BCC')];
+  const bccKeys = keysOf(headers, 'BCC');
+  const extraKeys = [...keysOf(headers, 'CC'), ...bccKeys];
   headers.delete('BCC');
   if (delayMs !== undefined) headers.delete('x-delay');
   const kept: Properties = { ...properties, headers };
-  return { bytes: encodeProperties(kept), delayMs, extraKeys };
+  return { bytes: encodeProperties(kept), delayMs, extraKeys, bccKeys };
 }
 
 function delayOf(field: FieldValue | undefined): number | undefined {
@@ -107,9 +112,15 @@ function keysOf(headers: FieldTable, name: 'CC' | 'BCC'): readonly string[] {
     );
   }
   return field.value.map((item) => {
-    if (item.tag === 'S') return Buffer.from(item.value).toString('utf8');
+    if (item.tag === 'S') return keyOf(item.value);
     throw new ReplyError(406, `invalid message: {unacceptable_type_in_header,"${name}",${erlangType(item)}}`);
   });
+}
+
+/** A routing key; longer than any key can be, it leads nowhere. */
+function keyOf(bytes: Uint8Array): string {
+  if (bytes.length > 255) throw new ReplyError(406, 'a key in CC or BCC is at most 255 bytes');
+  return Buffer.from(bytes).toString('utf8');
 }
 
 const ERLANG_TYPES: Readonly<Record<FieldValue['tag'], string>> = {

@@ -1,4 +1,6 @@
+import type { LogSettings } from '../../../core/log/types.js';
 import type { DeadLetterReason, QueueSettings } from '../../../core/queue/types.js';
+import type { QueueType } from '../topology/types.js';
 import type { FieldTable, FieldValue } from '../wire/field-table.js';
 import { ReplyError } from '../wire/reply.js';
 import { erlangType } from './publish-properties.js';
@@ -26,10 +28,96 @@ export const COMPARED_QUEUE_ARGUMENTS: readonly string[] = [
   'x-max-priority',
   'x-queue-mode',
   'x-queue-version',
+  'x-max-age',
+  'x-stream-max-segment-size-bytes',
   'x-queue-type',
   'x-single-active-consumer',
   'x-delivery-limit',
 ];
+
+const OF_EVERY_TYPE = ['x-queue-type', 'x-max-length-bytes', 'x-queue-leader-locator', 'x-consumer-timeout'];
+const OF_QUEUES = [
+  'x-expires',
+  'x-message-ttl',
+  'x-dead-letter-exchange',
+  'x-dead-letter-routing-key',
+  'x-max-length',
+  'x-overflow',
+  'x-single-active-consumer',
+];
+
+/** Arguments that each type of queue knows, as RabbitMQ. One that only another type knows is refused. */
+const KNOWN_ARGUMENTS: Readonly<Record<QueueType, ReadonlySet<string>>> = {
+  classic: new Set([
+    ...OF_EVERY_TYPE,
+    ...OF_QUEUES,
+    'x-max-priority',
+    'x-queue-mode',
+    'x-queue-version',
+    'x-queue-master-locator',
+  ]),
+  quorum: new Set([
+    ...OF_EVERY_TYPE,
+    ...OF_QUEUES,
+    'x-delivery-limit',
+    'x-quorum-initial-group-size',
+    'x-quorum-target-group-size',
+    'x-dead-letter-strategy',
+    'x-max-in-memory-length',
+    'x-max-in-memory-bytes',
+  ]),
+  stream: new Set([
+    ...OF_EVERY_TYPE,
+    'x-max-age',
+    'x-stream-max-segment-size-bytes',
+    'x-stream-filter-size-bytes',
+    'x-initial-cluster-size',
+  ]),
+};
+
+const MODULES: Readonly<Record<QueueType, string>> = {
+  classic: 'rabbit_classic_queue',
+  quorum: 'rabbit_quorum_queue',
+  stream: 'rabbit_stream_queue',
+};
+
+/** The type in a queue's arguments, checked before; classic when they name none. */
+export function queueTypeOf(table: FieldTable): QueueType {
+  const field = table.get('x-queue-type');
+  const text = field?.tag === 'S' ? Buffer.from(field.value).toString('utf8') : undefined;
+  return text === 'quorum' || text === 'stream' ? text : 'classic';
+}
+
+/** Refuses arguments and properties that the queue's type does not go with; 406 with RabbitMQ's texts. */
+export function checkQueueType(
+  table: FieldTable,
+  context: QueueContext,
+  queue: { readonly durable: boolean; readonly exclusive: boolean; readonly autoDelete: boolean },
+): void {
+  const type = queueTypeOf(table);
+  const subject = `for queue '${context.queue}' in vhost '${context.vhost}'`;
+  for (const name of table.keys()) {
+    const known = KNOWN_ARGUMENTS[type].has(name);
+    if (known || !Object.values(KNOWN_ARGUMENTS).some((names) => names.has(name))) continue;
+    throw new ReplyError(406, `invalid arg '${name}' ${subject} of queue type ${MODULES[type]}`);
+  }
+  if (type === 'classic') return;
+  const fault = !queue.durable
+    ? 'non-durable'
+    : queue.exclusive
+      ? 'exclusive-owner'
+      : queue.autoDelete
+        ? 'auto-delete'
+        : undefined;
+  if (fault !== undefined) throw new ReplyError(406, `invalid property '${fault}' ${subject}`);
+}
+
+/** Refuses a queue that the broker is to name, when its type does not go with that. */
+export function checkServerNamed(table: FieldTable): void {
+  const type = queueTypeOf(table);
+  if (type === 'classic') return;
+  throw new ReplyError(406, `Cannot declare a server-named queue for type ${MODULES[type]}`);
+}
 
 export interface QueueContext {
   readonly vhost: string;
@@ -51,9 +139,12 @@ export function queueSettings(table: FieldTable, context: QueueContext): Partial
   const maxLength = check.integer('x-max-length', 0);
   const maxLengthBytes = check.integer('x-max-length-bytes', 0);
   const maxPriority = check.integer('x-max-priority', 0, 255);
-  const deliveryLimit = check.integer('x-delivery-limit', -1);
+  const deliveryLimit = check.integer('x-delivery-limit', Number.MIN_SAFE_INTEGER);
   const overflow = check.overflow();
-  check.queueType();
+  check.integer('x-consumer-timeout', 0);
+  check.oneOf('x-queue-type', ['classic', 'quorum', 'stream'], 'queue type');
+  check.oneOf('x-queue-mode', ['default', 'lazy'], 'queue mode');
+  check.version();
   check.flag('x-single-active-consumer');
   const exchange = check.text('x-dead-letter-exchange');
   const routingKey = check.text('x-dead-letter-routing-key');
@@ -64,6 +155,8 @@ export function queueSettings(table: FieldTable, context: QueueContext): Partial
   // The core's 0 means no bound; a TTL of 0 is one millisecond.
   if (ttl !== undefined) settings.messageTtlMs = Math.max(ttl, 1);
   if (maxLength !== undefined) settings.maxLength = maxLength;
+  // Whoever keeps nothing still serves consumers that are waiting.
+  if (maxLength === 0 && (overflow ?? 'drop-head') === 'drop-head') settings.messageTtlMs = 1;
   if (maxLengthBytes !== undefined) settings.maxLengthBytes = maxLengthBytes;
   if (maxPriority !== undefined) settings.maxPriority = maxPriority;
   if (overflow !== undefined) settings.overflow = overflow;
@@ -142,11 +235,54 @@ class ArgumentCheck {
       throw this.invalid(name, `{unacceptable_type,${erlangType(field)}}`);
   }
 
-  queueType(): void {
-    const text = this.text('x-queue-type');
-    if (text === undefined || text === 'classic' || text === 'quorum') return;
-    throw this.invalid('x-queue-type', `"unsupported queue type '${text}'"`);
+  oneOf(name: string, values: readonly string[], what: string): void {
+    const text = this.text(name);
+    if (text === undefined || values.includes(text)) return;
+    throw this.invalid(name, `"unsupported ${what} '${text}'"`);
   }
+
+  version(): void {
+    const version = this.integer('x-queue-version', 0);
+    if (version === undefined || version === 1 || version === 2) return;
+    throw this.invalid('x-queue-version', `"unsupported queue version '${version}'"`);
+  }
+
+  /** Milliseconds of a text such as `7D` or `1h`. */
+  age(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const age = ageMs(text);
+    if (age === undefined) throw this.invalid(name, 'invalid_max_age');
+    return age;
+  }
+}
+
+const AGE_UNITS_MS: Readonly<Record<string, number>> = {
+  Y: 365 * 86_400_000,
+  M: 30 * 86_400_000,
+  D: 86_400_000,
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+};
+
+/** Milliseconds of RabbitMQ's short durations: a number and one of Y, M, D, h, m, s. */
+export function ageMs(text: string): number | undefined {
+  const match = /^(\d{1,9})([YMDhms])$/.exec(text);
+  if (match === null) return undefined;
+  return Number(match[1]) * (AGE_UNITS_MS[match[2] ?? ''] ?? 0);
+}
+
+/** The settings of a stream's log. Its arguments were checked by `queueSettings`; 406 for an age that is none. */
+export function streamSettings(table: FieldTable, context: QueueContext): Partial<LogSettings> {
+  const check = new ArgumentCheck(table, context);
+  check.integer('x-stream-max-segment-size-bytes', 0);
+  const retentionMs = check.age('x-max-age');
+  const retentionBytes = check.integer('x-max-length-bytes', 0);
+  return {
+    ...(retentionMs === undefined ? {} : { retentionMs }),
+    ...(retentionBytes === undefined ? {} : { retentionBytes }),
+  };
 }
 
 /** The whole number in a field of an integer type. */

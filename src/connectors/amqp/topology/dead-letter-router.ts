@@ -49,15 +49,17 @@ function copiesOf(
   };
   const deaths = withDeath(deathsOf(headers), death);
   const newHeaders = deathHeaders(headers, death, deaths, route.routingKey === undefined);
-  const keys = route.routingKey === undefined ? ownKeys : [route.routingKey];
+  // BCC routes again and is never told: not to consumers, and not in the trail.
+  const keys = route.routingKey === undefined ? [...ownKeys, ...(parts.bcc ?? [])] : [route.routingKey];
   const origin = encodeOrigin(
     encodeRoute(route.exchange, keys[0] ?? ''),
     encodeProperties({ ...properties, headers: newHeaders, expiration: undefined }),
+    route.routingKey === undefined ? parts.bcc : undefined,
   );
   return vhost
     .route(exchange, keys, () => ({ ...properties, headers: newHeaders }))
     .filter((queue) => letter.reason === 'rejected' || !isCycle(deaths, queue.name))
-    .map((queue) => ({ channel: queue.channel, originBytes: origin.bytes }));
+    .map((queue) => ({ channel: queue.channel, originBytes: origin.bytes, originProtocol: origin.protocol }));
 }
 
 function readable(bytes: Uint8Array): Properties {

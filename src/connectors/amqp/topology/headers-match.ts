@@ -1,3 +1,5 @@
+import { fieldToJson } from '../mapping/json-headers.js';
+import { erlangType } from '../mapping/publish-properties.js';
 import type { FieldTable, FieldValue } from '../wire/field-table.js';
 import { ReplyError } from '../wire/reply.js';
 
@@ -8,7 +10,14 @@ type MatchMode = (typeof MODES)[number];
 export function matchMode(bindingArguments: FieldTable): MatchMode {
   const field = bindingArguments.get('x-match');
   if (field === undefined) return 'all';
-  const text = field.tag === 'S' ? Buffer.from(field.value).toString('utf8') : field.tag;
+  if (field.tag !== 'S') {
+    const value = String(fieldToJson(field));
+    throw new ReplyError(
+      406,
+      `Invalid x-match field type ${erlangType(field)} (value ${value}); expected longstr`,
+    );
+  }
+  const text = Buffer.from(field.value).toString('utf8');
   const mode = MODES.find((known) => known === text);
   if (mode !== undefined) return mode;
   throw new ReplyError(

@@ -10,6 +10,7 @@ function queue(name: string, expiresMs: number | undefined): Queue {
     channel: `amqp.default.${name}` as ChannelName,
     durable: true,
     owner: undefined,
+    type: 'classic',
     autoDelete: false,
     arguments: new Map(
       expiresMs === undefined ? [] : [['x-expires', { tag: 'I', value: expiresMs } as const]],

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.js';
 import type { Broker } from '../../../core/broker-api.js';
+import type { LogSettings } from '../../../core/log/types.js';
 import type { Change, RegistryEntry } from '../../../core/registry/types.js';
 import type { QueueSettings } from '../../../core/queue/types.js';
 import type { QueueChannelMapping } from '../mapping/queue-channel.js';
@@ -23,6 +24,10 @@ import {
 } from './records.js';
 import type { Binding, Exchange, Queue, QueueDefinition } from './types.js';
 import { Vhost } from './vhost.js';
+
+/** Settings of the channel behind a queue: a queue channel, or a stream's log. */
+export type ChannelSettings =
+  { readonly queue: Partial<QueueSettings> } | { readonly log: Partial<LogSettings> };
 
 /**
  * Exchanges, queues and bindings of all virtual hosts. Durable ones are registry entries, written in the same change as
@@ -119,16 +124,16 @@ export class Topology {
    * Makes a queue and its channel, unless it is there by now; gives the queue that is there afterwards. Messages and
    * settings of an existing channel (an alias, or made by another protocol) are left alone.
    */
-  async createQueue(
-    vhost: Vhost,
-    definition: QueueDefinition,
-    settings: Partial<QueueSettings>,
-  ): Promise<Queue> {
+  async createQueue(vhost: Vhost, definition: QueueDefinition, settings: ChannelSettings): Promise<Queue> {
     return this.#locks.run([queueLock(vhost, definition.name)], async () => {
       const known = vhost.queues.get(definition.name);
       if (known !== undefined) return known;
       const { channel } = definition;
-      const changes: Change[] = [{ do: 'create-queue', channel, settings, ifMissing: true }];
+      const changes: Change[] = [
+        'log' in settings
+          ? { do: 'create-log', channel, settings: settings.log, ifMissing: true }
+          : { do: 'create-queue', channel, settings: settings.queue, ifMissing: true },
+      ];
       if (isDurable(definition)) {
         const key = resourceKey(vhost.name, definition.name);
         changes.push({ do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) });
@@ -148,7 +153,10 @@ export class Topology {
       const changes: Change[] = [];
       // An alias was made by the operator and its channel is somebody else's: only our name for it goes.
       if (this.#broker.resolve(queue.channel) === queue.channel) {
-        changes.push({ do: 'delete-queue', channel: queue.channel });
+        changes.push({
+          do: queue.type === 'stream' ? 'delete-log' : 'delete-queue',
+          channel: queue.channel,
+        });
       }
       if (isDurable(queue)) {
         changes.push({ do: 'remove', kind: QUEUE_KIND, key: resourceKey(vhost.name, queue.name) });

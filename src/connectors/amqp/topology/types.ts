@@ -31,6 +31,9 @@ export function routingTypeOf(exchange: Exchange): RoutingType {
     : exchange.type;
 }
 
+/** `x-queue-type`: classic and quorum queues are queue channels, streams are logs. */
+export type QueueType = 'classic' | 'quorum' | 'stream';
+
 /** What a queue was declared as. */
 export interface QueueDefinition {
   readonly name: string;
@@ -44,6 +47,7 @@ export interface QueueDefinition {
 
 /** A queue of a virtual host, with what lives only as long as this process. */
 export interface Queue extends QueueDefinition {
+  readonly type: QueueType;
   /** Consumers over AMQP. */
   consumers: number;
   /** Unix ms of its last use, where that counts (`x-expires`). */

@@ -1,5 +1,6 @@
 import { EMPTY_TABLE } from '../wire/field-table.js';
 import type { Properties } from '../wire/properties.js';
+import { queueTypeOf } from '../mapping/queue-arguments.js';
 import { BindingTable } from './binding-table.js';
 import type { Binding, Destination, Exchange, ExchangeType, Queue, QueueDefinition } from './types.js';
 
@@ -51,7 +52,8 @@ export class Vhost {
   putQueue(definition: QueueDefinition): Queue {
     const known = this.queues.get(definition.name);
     if (known !== undefined) return known;
-    const queue: Queue = { ...definition, consumers: 0, usedAt: 0, alive: true };
+    const type = queueTypeOf(definition.arguments);
+    const queue: Queue = { ...definition, type, consumers: 0, usedAt: 0, alive: true };
     this.queues.set(queue.name, queue);
     this.version++;
     return queue;

@@ -1,7 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { ReplyError } from './reply.js';
 
-/** Reads AMQP's primitive types from one frame's payload. Running past the end is SYNTAX_ERROR / FRAME_ERROR by `code`. */
+/** A value runs past the end of what `reader` reads: 502, unless somebody knows better. */
+export class EndOfBytes extends ReplyError {
+  readonly reader: WireReader;
+
+  constructor(reader: WireReader) {
+    super(502, 'value runs past the end of its frame');
+    this.reader = reader;
+  }
+}
+
+/** Reads AMQP's primitive types from one frame's payload. */
 export class WireReader {
   readonly buffer: Buffer;
   at: number;
@@ -20,7 +30,7 @@ export class WireReader {
   /** Moves past `count` bytes and returns where they began. */
   take(count: number): number {
     const from = this.at;
-    if (count > this.end - from) throw new ReplyError(502, 'value runs past the end of its frame');
+    if (count > this.end - from) throw new EndOfBytes(this);
     this.at = from + count;
     return from;
   }

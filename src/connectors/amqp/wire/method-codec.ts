@@ -1,4 +1,4 @@
-import { WireReader, WireWriter } from './bytes.js';
+import { EndOfBytes, WireReader, WireWriter } from './bytes.js';
 import type { FieldTable } from './field-table.js';
 import { readTable, writeTable } from './field-table.js';
 import type { FieldType, Method, MethodArgs, MethodName } from './methods.js';
@@ -17,7 +17,7 @@ export function decodeMethod(buffer: Buffer, start: number, end: number): Method
   if (name === undefined)
     throw new ReplyError(503, 'unimplemented method', { culprit: { classId, methodId } });
   const reader = new WireReader(buffer, start + 4, end);
-  const args = readArguments(reader, name);
+  const args = readWhole(reader, name);
   if (reader.left > 0) {
     throw new ReplyError(501, `cannot decode ${name}: bytes behind its arguments`, {
       culprit: { classId, methodId },
@@ -25,6 +25,18 @@ export function decodeMethod(buffer: Buffer, start: number, end: number): Method
   }
   // The table gives exactly the fields of `name`; TypeScript cannot follow a table walked at run time.
   return { name, args } as unknown as Method;
+}
+
+/** A frame that ends within its arguments is a fault of the frame, unlike a field table that is malformed. */
+function readWhole(reader: WireReader, name: MethodName): Record<string, unknown> {
+  try {
+    return readArguments(reader, name);
+  } catch (caught) {
+    if (!(caught instanceof EndOfBytes) || caught.reader !== reader) throw caught;
+    throw new ReplyError(501, `cannot decode ${name}: it ends within its arguments`, {
+      culprit: shapeOf(name),
+    });
+  }
 }
 
 function readArguments(reader: WireReader, name: MethodName): Record<string, unknown> {

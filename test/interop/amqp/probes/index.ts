@@ -1,9 +1,12 @@
 import { CONSUMERS_PROBES } from './consumers.js';
 import { EXCHANGES_PROBES } from './exchanges.js';
+import { FURTHER_PROBES } from './further.js';
 import { MESSAGES_PROBES } from './messages.js';
 import type { Probe } from './probe.js';
+import { QUORUM_PROBES } from './quorum.js';
 import { REFUSALS_PROBES } from './refusals.js';
 import { REPLIES_PROBES } from './replies.js';
+import { STREAMS_PROBES } from './streams.js';
 import { TRANSACTIONS_PROBES } from './transactions.js';
 
 /** Cases of the AMQP dialect, told as answers on the wire. */
@@ -14,4 +17,7 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...REPLIES_PROBES,
   ...CONSUMERS_PROBES,
   ...EXCHANGES_PROBES,
+  ...FURTHER_PROBES,
+  ...QUORUM_PROBES,
+  ...STREAMS_PROBES,
 };

@@ -1,15 +1,34 @@
+import type { Broker } from '../../../../core/broker-api.js';
 import { weightOf } from '../../topology/consistent-hash.js';
 import { matchMode } from '../../topology/headers-match.js';
 import type { Binding, Exchange, Queue } from '../../topology/types.js';
 import { routingTypeOf } from '../../topology/types.js';
+import type { Permission } from '../../access/access-policy.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
+import type { ChannelHost } from '../host.js';
 
 /** The name an operation means: `""` is the last queue declared on this channel, 404 when there is none. */
 export function queueName(channel: AmqpChannel, name: string): string {
   if (name !== '') return name;
   if (channel.lastQueue === '') throw new ReplyError(404, 'no previously declared queue');
   return channel.lastQueue;
+}
+
+/** 403 when the user may not do that with the queue or exchange of this name. */
+export function requirePermission(
+  host: Pick<ChannelHost, 'access' | 'identity' | 'vhost'>,
+  permission: Permission,
+  kind: 'queue' | 'exchange',
+  name: string,
+): void {
+  const { access, identity, vhost } = host;
+  const resource = kind === 'exchange' && name === '' ? 'amq.default' : name;
+  if (access.allows(identity, vhost.name, permission, resource)) return;
+  throw new ReplyError(
+    403,
+    `access to ${kind} '${resource}' in vhost '${vhost.name}' refused for user '${identity.user}'`,
+  );
 }
 
 /** A queue this connection may use. 404 when there is none of that name, 405 when it is another connection's. */
@@ -24,6 +43,13 @@ export function usableQueue(channel: AmqpChannel, name: string): Queue {
 
 export function noQueue(channel: AmqpChannel, name: string): ReplyError {
   return new ReplyError(404, `no queue '${name}' in vhost '${channel.host.vhost.name}'`);
+}
+
+/** What declare-ok and delete-ok count. */
+export function readyCount(broker: Broker, queue: Queue): number {
+  return queue.type === 'stream'
+    ? (broker.logStats(queue.channel)?.events ?? 0)
+    : (broker.queueStats(queue.channel)?.ready ?? 0);
 }
 
 /** 405 when the queue belongs to another connection. */

@@ -7,8 +7,10 @@ import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
 import { REPLY_QUEUE } from '../direct-replies.js';
-import { usableQueue } from './access.js';
+import { ackTimeoutOf } from './ack-timeout.js';
+import { requirePermission, usableQueue } from './access.js';
 import { consumeReplies } from './reply-consumer.js';
+import { streamSequence } from './stream-offset.js';
 
 /** basic.consume: starts a consumer. `no-local` is accepted and not looked at, as in RabbitMQ. */
 export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consume'>): void {
@@ -20,11 +22,15 @@ export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consu
     return;
   }
   const queue = usableQueue(channel, args.queue);
+  requirePermission(host, 'read', 'queue', queue.name);
   if (channel.consumers.has(tag) || channel.replyConsumer?.tag === tag)
     throw new ReplyError(530, `attempt to reuse consumer tag '${tag}'`);
   const single = queue.arguments.get('x-single-active-consumer')?.value === true;
   if (single && args.exclusive) throw inExclusiveUse(queue, host.vhost.name);
   const priority = priorityOf(args.arguments, queue, host.vhost.name);
+  checkType(channel, queue, args);
+  const { broker, vhost } = host;
+  const now = host.clock.now();
   try {
     channel.addConsumer({
       tag,
@@ -34,6 +40,11 @@ export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consu
       single,
       priority,
       prefetch: channel.prefetch === 0 || args.noAck ? host.config.maxUnacked : channel.prefetch,
+      streamSequence:
+        queue.type === 'stream'
+          ? streamSequence({ broker, now, vhost: vhost.name }, queue, args.arguments)
+          : 0,
+      ackTimeoutMs: args.noAck ? 0 : ackTimeoutOf(host, queue, args.arguments),
     });
   } catch (caught) {
     if (caught instanceof BrokerError && caught.kind === 'forbidden') {
@@ -42,6 +53,22 @@ export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consu
     throw caught;
   }
   if (!args.nowait) host.writer.method(channel.number, 'basic.consume-ok', { consumerTag: tag });
+}
+
+/** What quorum queues and streams do not do; RabbitMQ's texts. */
+function checkType(channel: AmqpChannel, queue: Queue, args: MethodArgs<'basic.consume'>): void {
+  if (queue.type === 'classic') return;
+  const subject = `queue '${queue.name}' in vhost '${channel.host.vhost.name}'`;
+  if (queue.type === 'quorum') {
+    if (channel.sharedPrefetch > 0) throw new ReplyError(540, `${subject} does not support global qos`);
+    return;
+  }
+  if (args.noAck) {
+    throw new ReplyError(540, `automatic acknowledgement not supported by stream queues ${subject}`);
+  }
+  if (channel.prefetch === 0) {
+    throw new ReplyError(406, `consumer prefetch count is not set for '${subject}'`);
+  }
 }
 
 function inExclusiveUse(queue: Queue, vhost: string): ReplyError {

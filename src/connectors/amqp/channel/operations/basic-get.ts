@@ -1,11 +1,16 @@
+import type { Queue } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
+import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { usableQueue } from './access.js';
+import { ackTimeoutOf } from './ack-timeout.js';
+import { requirePermission, usableQueue } from './access.js';
 
 /** basic.get: one message, or none. Prefetch does not count here, and an exclusive consumer does not keep it away. */
 export async function basicGet(channel: AmqpChannel, args: MethodArgs<'basic.get'>): Promise<void> {
   const { broker, topology, writer } = channel.host;
   const queue = usableQueue(channel, args.queue);
+  requirePermission(channel.host, 'read', 'queue', queue.name);
+  refuseGet(queue, channel.host.vhost.name);
   topology.touch(queue);
   const [delivery] = await broker.receive({
     channel: queue.channel,
@@ -23,7 +28,20 @@ export async function basicGet(channel: AmqpChannel, args: MethodArgs<'basic.get
   }
   const { route, properties } = channel.partsOf(delivery, queue);
   const left = broker.queueStats(queue.channel)?.ready ?? 0;
-  const tag = channel.addTaken(delivery, args.noAck);
+  const tag = channel.addTaken(delivery, args.noAck, ackTimeoutOf(channel.host, queue));
   const content = { route, properties, body: delivery.message.body };
   writer.getOk(channel.number, tag, delivery.redelivered, left, content);
+}
+
+function refuseGet(queue: Queue, vhost: string): void {
+  const subject = `queue '${queue.name}' in vhost '${vhost}'`;
+  if (queue.type === 'stream') {
+    throw new ReplyError(540, `basic.get not supported by stream queues ${subject}`);
+  }
+  if (queue.type === 'quorum' && queue.arguments.get('x-single-active-consumer')?.value === true) {
+    throw new ReplyError(
+      405,
+      `cannot obtain access to locked ${subject}. basic.get operations are not supported by quorum queues with single active consumer`,
+    );
+  }
 }

@@ -1,6 +1,6 @@
 import type { MethodArgs } from '../../wire/methods.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { checkBinding, existingExchange, refuseDefaultExchange } from './access.js';
+import { checkBinding, existingExchange, refuseDefaultExchange, requirePermission } from './access.js';
 
 /** exchange.bind: messages of the source also go through the destination. Idempotent. */
 export async function exchangeBind(channel: AmqpChannel, args: MethodArgs<'exchange.bind'>): Promise<void> {
@@ -9,6 +9,7 @@ export async function exchangeBind(channel: AmqpChannel, args: MethodArgs<'excha
   refuseDefaultExchange(args.destination);
   const source = existingExchange(channel, args.source);
   const destination = existingExchange(channel, args.destination);
+  requireBinding(channel, args);
   checkBinding(source, args);
   await host.topology.bind(host.vhost, {
     source: source.name,
@@ -28,6 +29,7 @@ export async function exchangeUnbind(
   const { host } = channel;
   refuseDefaultExchange(args.source);
   refuseDefaultExchange(args.destination);
+  requireBinding(channel, args);
   await host.topology.unbind(host.vhost, {
     source: args.source,
     destination: { kind: 'exchange', name: args.destination },
@@ -36,4 +38,12 @@ export async function exchangeUnbind(
     durable: true,
   });
   if (!args.nowait) host.writer.method(channel.number, 'exchange.unbind-ok', {});
+}
+
+function requireBinding(
+  { host }: AmqpChannel,
+  ends: { readonly source: string; readonly destination: string },
+): void {
+  requirePermission(host, 'write', 'exchange', ends.destination);
+  requirePermission(host, 'read', 'exchange', ends.source);
 }

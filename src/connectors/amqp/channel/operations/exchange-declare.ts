@@ -1,3 +1,4 @@
+import { erlangType } from '../../mapping/publish-properties.js';
 import { Equivalence } from '../../mapping/equivalence.js';
 import type { Exchange, ExchangeType } from '../../topology/types.js';
 import { checkHashArguments } from '../../topology/consistent-hash.js';
@@ -5,7 +6,7 @@ import { delayedTypeOf, EXCHANGE_TYPES } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { cleanName, existingExchange, refuseDefaultExchange } from './access.js';
+import { cleanName, existingExchange, refuseDefaultExchange, requirePermission } from './access.js';
 
 /** exchange.declare: makes an exchange, or checks that the one that is there is the same; `passive` only looks. */
 export async function exchangeDeclare(
@@ -27,6 +28,7 @@ export async function exchangeDeclare(
       arguments: args.arguments,
     };
     checkTypeArguments(wanted);
+    requireDeclaration(channel, wanted);
     if (!host.vhost.exchanges.has(name)) {
       if (name.startsWith('amq.')) {
         throw new ReplyError(403, `exchange name '${name}' contains reserved prefix 'amq.*'`);
@@ -36,6 +38,21 @@ export async function exchangeDeclare(
     checkEquivalent(existingExchange(channel, name), wanted, host.vhost.name);
   }
   if (!args.nowait) host.writer.method(channel.number, 'exchange.declare-ok', {});
+}
+
+/** An alternate exchange gets what this one has no queue for: who may not read here or write there cannot name it. */
+function requireDeclaration({ host }: AmqpChannel, { name, arguments: table }: Exchange): void {
+  requirePermission(host, 'configure', 'exchange', name);
+  const field = table.get('alternate-exchange');
+  if (field === undefined) return;
+  if (field.tag !== 'S') {
+    throw new ReplyError(
+      406,
+      `invalid type '${erlangType(field)}' for arg 'alternate-exchange' in exchange '${name}' in vhost '${host.vhost.name}'`,
+    );
+  }
+  requirePermission(host, 'read', 'exchange', name);
+  requirePermission(host, 'write', 'exchange', Buffer.from(field.value).toString('utf8'));
 }
 
 function exchangeType(text: string): ExchangeType {

@@ -1,7 +1,7 @@
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { refuseDefaultExchange } from './access.js';
+import { refuseDefaultExchange, requirePermission } from './access.js';
 
 /** exchange.delete: with all its bindings; a missing exchange is fine. */
 export async function exchangeDelete(
@@ -15,6 +15,7 @@ export async function exchangeDelete(
   if (name.startsWith('amq.')) {
     throw new ReplyError(403, `deletion of system exchange '${name}' in vhost '${vhost.name}' not allowed`);
   }
+  requirePermission(host, 'configure', 'exchange', name);
   const exchange = vhost.exchanges.get(name);
   if (exchange !== undefined) {
     if (args.ifUnused && vhost.bindingsFrom(name).size > 0) {

@@ -2,7 +2,14 @@ import { isDurable } from '../../topology/topology.js';
 import type { Binding } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { checkBinding, existingExchange, queueName, refuseDefaultExchange, usableQueue } from './access.js';
+import {
+  checkBinding,
+  existingExchange,
+  queueName,
+  refuseDefaultExchange,
+  requirePermission,
+  usableQueue,
+} from './access.js';
 
 /** queue.bind: messages of an exchange with this key (or these headers) reach the queue. Idempotent. */
 export async function queueBind(channel: AmqpChannel, args: MethodArgs<'queue.bind'>): Promise<void> {
@@ -10,6 +17,8 @@ export async function queueBind(channel: AmqpChannel, args: MethodArgs<'queue.bi
   refuseDefaultExchange(args.exchange);
   const queue = usableQueue(channel, args.queue);
   const exchange = existingExchange(channel, args.exchange);
+  requirePermission(host, 'write', 'queue', queue.name);
+  requirePermission(host, 'read', 'exchange', exchange.name);
   checkBinding(exchange, args);
   const binding: Binding = {
     source: exchange.name,
@@ -28,6 +37,8 @@ export async function queueUnbind(channel: AmqpChannel, args: MethodArgs<'queue.
   refuseDefaultExchange(args.exchange);
   const name = queueName(channel, args.queue);
   if (host.vhost.queues.has(name)) usableQueue(channel, name);
+  requirePermission(host, 'write', 'queue', name);
+  requirePermission(host, 'read', 'exchange', args.exchange);
   await host.topology.unbind(host.vhost, {
     source: args.exchange,
     destination: { kind: 'queue', name },

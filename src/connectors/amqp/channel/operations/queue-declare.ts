@@ -1,11 +1,18 @@
-import { COMPARED_QUEUE_ARGUMENTS, queueSettings } from '../../mapping/queue-arguments.js';
+import {
+  checkQueueType,
+  checkServerNamed,
+  COMPARED_QUEUE_ARGUMENTS,
+  queueSettings,
+  queueTypeOf,
+  streamSettings,
+} from '../../mapping/queue-arguments.js';
 import { Equivalence } from '../../mapping/equivalence.js';
 import type { Queue, QueueDefinition } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
 import { isReplyName } from '../direct-replies.js';
-import { cleanName, locked, usableQueue } from './access.js';
+import { cleanName, locked, readyCount, requirePermission, usableQueue } from './access.js';
 import { checkReplyName } from './reply-consumer.js';
 
 type Args = MethodArgs<'queue.declare'>;
@@ -22,7 +29,7 @@ export async function queueDeclare(channel: AmqpChannel, args: Args): Promise<vo
   if (args.nowait) return;
   channel.host.writer.method(channel.number, 'queue.declare-ok', {
     queue: queue.name,
-    messageCount: channel.host.broker.queueStats(queue.channel)?.ready ?? 0,
+    messageCount: readyCount(channel.host.broker, queue),
     consumerCount: queue.consumers,
   });
 }
@@ -44,6 +51,7 @@ async function declare(channel: AmqpChannel, args: Args): Promise<Queue> {
   const { vhost, topology } = host;
   const name = args.queue === '' ? serverNamed(channel) : cleanName(args.queue);
   const context = { vhost: vhost.name, queue: name };
+  requireDeclaration(channel, name, args);
   const known = vhost.queues.get(name);
   if (known !== undefined) {
     checkEquivalent(channel, known, args);
@@ -64,11 +72,28 @@ async function declare(channel: AmqpChannel, args: Args): Promise<Queue> {
     ...queueSettings(args.arguments, context),
     durable: args.durable && !args.exclusive,
   };
-  const queue = await topology.createQueue(vhost, definition, settings);
+  if (args.queue === '') checkServerNamed(args.arguments);
+  checkQueueType(args.arguments, context, args);
+  const queue = await topology.createQueue(
+    vhost,
+    definition,
+    queueTypeOf(args.arguments) === 'stream'
+      ? { log: streamSettings(args.arguments, context) }
+      : { queue: settings },
+  );
   if (queue.owner === host.connectionId) host.exclusiveQueues.add(queue);
   // Another connection may have been first.
   checkEquivalent(channel, queue, args);
   return queue;
+}
+
+/** Dead letters go from the queue to an exchange: who may not read the one or write to the other cannot ask for that. */
+function requireDeclaration({ host }: AmqpChannel, name: string, args: Args): void {
+  requirePermission(host, 'configure', 'queue', name);
+  const field = args.arguments.get('x-dead-letter-exchange');
+  if (field?.tag !== 'S') return;
+  requirePermission(host, 'read', 'queue', name);
+  requirePermission(host, 'write', 'exchange', Buffer.from(field.value).toString('utf8'));
 }
 
 function serverNamed(channel: AmqpChannel): string {

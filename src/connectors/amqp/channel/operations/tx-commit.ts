@@ -2,6 +2,7 @@ import type { OutgoingMessage } from '../../../../core/message.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
 import type { HeldPublish } from '../transaction.js';
+import { isStreamDelivery } from '../unacked.js';
 import { transactionOf } from './tx-select.js';
 
 /**
@@ -11,9 +12,13 @@ import { transactionOf } from './tx-select.js';
 export async function txCommit(channel: AmqpChannel): Promise<void> {
   const { host } = channel;
   const { publishes, settlements } = transactionOf(channel).take();
-  const acks = settlements.flatMap(({ how, unacked }) => (how === 'ack' ? [unacked] : []));
+  const acks = settlements.flatMap(({ how, unacked }) =>
+    how === 'ack' && !isStreamDelivery(unacked) ? [unacked] : [],
+  );
   channel.publishesInFlight++;
-  const stored = await host.commit(messagesOf(publishes), acks).finally(() => channel.publishesEnded(1));
+  const stored = await host
+    .commit(messagesOf(publishes, false), messagesOf(publishes, true), acks)
+    .finally(() => channel.publishesEnded(1));
   if (!stored) {
     channel.restore(settlements);
     throw new ReplyError(406, 'partial tx completion');
@@ -26,7 +31,9 @@ export async function txCommit(channel: AmqpChannel): Promise<void> {
   host.writer.method(channel.number, 'tx.commit-ok', {});
 }
 
-/** What goes to queues that are still there. */
-function messagesOf(publishes: readonly HeldPublish[]): readonly OutgoingMessage[] {
-  return publishes.flatMap(({ queues, messages }) => messages.filter((_, i) => queues[i]?.alive === true));
+/** What goes to queues, or to streams, that are still there. */
+function messagesOf(publishes: readonly HeldPublish[], streams: boolean): readonly OutgoingMessage[] {
+  return publishes.flatMap(({ queues, messages }) =>
+    messages.filter((_, i) => queues[i]?.alive === true && (queues[i].type === 'stream') === streams),
+  );
 }

@@ -1,0 +1,29 @@
+/** Who a connection is. */
+export interface Identity {
+  readonly user: string;
+  /** RabbitMQ's user tags, e.g. `administrator`. */
+  readonly tags: readonly string[];
+}
+
+/** What a client showed at its login. */
+export type Credentials =
+  | { readonly mechanism: 'PLAIN' | 'AMQPLAIN'; readonly user: string; readonly password: string }
+  /** The name in a client certificate that TLS has verified. */
+  | { readonly mechanism: 'EXTERNAL'; readonly user: string };
+
+export type Permission = 'configure' | 'write' | 'read';
+
+/** Decides who may come in and what they may do there. */
+export interface AccessPolicy {
+  /** False: nobody is checked, everybody is who they say and may do everything. */
+  readonly enforced: boolean;
+  /** Goes up when anything was allowed or taken away. */
+  readonly version: number;
+  /** Who this is, or undefined when the login is refused. */
+  login(credentials: Credentials): Identity | undefined | Promise<Identity | undefined>;
+  /** Whether the user goes on with a new secret (connection.update-secret). */
+  refresh(identity: Identity, secret: string): boolean | Promise<boolean>;
+  mayOpen(identity: Identity, vhost: string): boolean;
+  /** `resource`: name of a queue or exchange; the default exchange is `amq.default`. */
+  allows(identity: Identity, vhost: string, permission: Permission, resource: string): boolean;
+}
