@@ -26,11 +26,12 @@ interface World {
   readonly clock: ManualClock;
 }
 
-async function open(limits: Partial<CoreLimits> = {}, before?: World): Promise<World> {
+async function open(limits: Partial<CoreLimits> = {}, before?: World, laterMs = 0): Promise<World> {
   const faults: MemoryFaults = {};
   const image = before?.journal.crash(0);
   const journal = createMemoryJournal({ faults, ...(image !== undefined && { image }) });
   const clock = new ManualClock();
+  clock.advance(laterMs);
   const broker = await openBroker({ journal, clock, log: silentLog, limits });
   return { broker, journal, faults, clock };
 }
@@ -248,6 +249,40 @@ describe('changes', () => {
 });
 
 describe('a broker', () => {
+  it('gives every message of a family an id of its own, whatever sub-channels come and go', async () => {
+    let world = await open();
+    const family = { do: 'create-queue', settings: { subChannelMarks: ['.g.'] } } as const;
+    await world.broker.change([{ ...family, channel: queue }]);
+    await world.broker.change([{ ...family, channel: on('other') }]);
+    const ids: string[] = [];
+    for (const name of ['q.g.a', 'other.g.a', 'q', 'q.g.b', 'other.g.a', 'other', 'q.g.a']) {
+      const [sent] = await world.broker.send([message('x', on(name))]);
+      const receive = { channel: on(name), max: 1, waitMs: 0, handOut: { kind: 'auto' } } as const;
+      const [read] = await world.broker.receive(receive);
+      expect(sent?.ok && sent.id).toBe(read?.message.id);
+      ids.push(read!.message.id);
+      world = await replay(world);
+    }
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('waits for the routers before it dead-letters what the process that died held', async () => {
+    let world = await open();
+    const deadLetter = { target: { route: 'r:dead' }, reasons: ['expired'] } as const;
+    await world.broker.change([
+      { do: 'create-queue', channel: queue, settings: { deadLetter } },
+      { do: 'create-queue', channel: on('dead') },
+    ]);
+    await world.broker.send([{ ...message('x'), policy: { expirationMs: 500 } }]);
+    await world.broker.receive({ channel: queue, max: 1, waitMs: 0, handOut: { kind: 'lease', leaseMs: 0 } });
+    await world.journal.flush();
+    world = await open({}, world, 600);
+    world.broker.registerRouter('r', (rest) => [{ channel: on(rest) }]);
+    world.clock.advance(20);
+    await world.journal.flush();
+    expect(world.broker.queueStats(on('dead'))?.ready).toBe(1);
+  });
+
   it('gives back its deliveries, moves and purges as its records say', async () => {
     let world = await open();
     const { broker } = world;

@@ -29,7 +29,7 @@ const HAS_ORIGIN = 64;
 const MINTED_BODY_AT = 13;
 const NO_POLICY: MessagePolicy = {};
 
-/** Writes `message`; `channelId` and `sequence` of its first place mint an id when it has none. */
+/** Writes `message`; the id of its first family (of its base) and its sequence there mint an id when it has none. */
 export function encodeMessage(
   w: ByteWriter,
   message: OutgoingMessage,
@@ -76,7 +76,7 @@ export function encodeMessage(
   w.bytes(message.body);
 }
 
-/** The id of a message that was sent without one: a version 8 UUID made of its first channel and sequence. */
+/** The id of a message that was sent without one: a version 8 UUID made of its first family (or log) and sequence. */
 export function mintedId(channelId: number, sequence: number): string {
   const c = channelId.toString(16).padStart(8, '0');
   const s = sequence.toString(16).padStart(16, '0');

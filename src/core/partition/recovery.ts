@@ -107,7 +107,7 @@ export class Recovery implements RecordVisitor {
         at: enqueuedAt,
         id:
           payload === undefined
-            ? mintedId(queue.id, sequence)
+            ? mintedId(family.base.id, sequence)
             : new MessageView(payload, core.translators).id,
         channel: queue.name,
         sequence,

@@ -44,7 +44,7 @@ class Acceptance implements SendResult {
 
   // Minting costs more than all else here, and few senders look.
   get id(): string {
-    return this.#ownId ?? mintedId(this.queue.id, this.sequence);
+    return this.#ownId ?? mintedId(this.queue.family.base.id, this.sequence);
   }
 }
 
@@ -248,7 +248,7 @@ export class Arrivals {
     const lengthAt = main.offset;
     main.u32(0);
     const at = main.offset;
-    encodeMessage(main, message, queue.id, arrival.sequence);
+    encodeMessage(main, message, queue.family.base.id, arrival.sequence);
     const length = main.offset - at;
     main.patchU32(lengthAt, length);
     const slot = this.#core.queues.allocateUnplaced(queue, arrival, at, length);
@@ -259,7 +259,7 @@ export class Arrivals {
   #keep(queue: Queue, message: OutgoingMessage): number {
     const scratch = this.#scratch;
     scratch.length = 0;
-    encodeMessage(scratch, message, queue.id, this.#arrival.sequence);
+    encodeMessage(scratch, message, queue.family.base.id, this.#arrival.sequence);
     const bytes = Buffer.from(scratch.buffer.subarray(0, scratch.length));
     const slot = this.#core.queues.allocate(queue, this.#arrival, -1, bytes.length);
     setExtras(this.#core, slot, this.#arrival);

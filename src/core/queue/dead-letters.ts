@@ -136,7 +136,7 @@ export class DeadLetters {
     const settings = queue.family.settings.deadLetter;
     if (settings?.reasons.includes('overflow') !== true) return;
     const w = new ByteWriter(message.body.length + 256);
-    encodeMessage(w, message, queue.id, 0);
+    encodeMessage(w, message, queue.family.base.id, 0);
     const view = new MessageView(w.buffer.subarray(0, w.length), this.#core.translators);
     queue.family.deadLettered++;
     const copies: readonly DeadLetterCopy[] | undefined =
