@@ -30,10 +30,6 @@ describe('errors of the native API', () => {
       code: status.INTERNAL,
       details: 'Error 101: invalid clientID value, cannot be empty',
     });
-    expect(nativeStatus(CallFault.unserved('no'))).toMatchObject({
-      code: status.UNIMPLEMENTED,
-      details: 'no',
-    });
   });
 
   it('keeps what really happened to itself', () => {

@@ -35,11 +35,6 @@ export class CallFault extends Error {
   static input(text: string): CallFault {
     return new CallFault({ code: status.INTERNAL, details: text });
   }
-
-  /** Not served. */
-  static unserved(text: string): CallFault {
-    return new CallFault({ code: status.UNIMPLEMENTED, details: text });
-  }
 }
 
 /** The status for whatever was caught. */

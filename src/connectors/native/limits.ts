@@ -29,4 +29,11 @@ export const NATIVE_LIMITS = {
   stopMs: 5000,
   /** Events that one subscriber is given before the first of them has left. */
   eventsPerTurn: 64,
+
+  /** Channels of one list, length of its search pattern, and time that matching it may take. */
+  listedChannelsMax: 50_000,
+  searchLengthMax: 256,
+  searchMs: 200,
+  /** How long after its last message a channel counts as active. */
+  activeMs: 10_000,
 } as const;

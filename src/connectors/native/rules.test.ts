@@ -3,11 +3,12 @@ import { TEXTS } from './error-texts.js';
 import {
   ackAllFault,
   eventFault,
-  eventsSubscriptionFault,
   getFault,
   queueMessageFault,
   receiveFault,
-  storeSubscriptionFault,
+  requestFault,
+  responseFault,
+  subscribeFault,
   streamRequestFault,
 } from './rules.js';
 import {
@@ -18,6 +19,8 @@ import {
   QueueMessagePolicy,
   QueuesDownstreamRequest,
   ReceiveQueueMessagesRequest,
+  Request,
+  Response,
   StreamQueueMessagesRequest,
   StreamRequestType,
   Subscribe,
@@ -68,16 +71,59 @@ describe('subscriptions to an Events Store channel', () => {
     [{ eventsStoreType: EventsStoreType.startAtTimeDelta, eventsStoreValue: 1n }, undefined],
     [{}, undefined],
   ])('%o', (change, text) => {
-    expect(storeSubscriptionFault(made(Subscribe, { ...good, ...change }))).toBe(text);
+    expect(subscribeFault(made(Subscribe, { ...good, ...change, subscribeType: 2 }), [2])).toBe(text);
   });
 });
 
-describe('subscriptions to live events', () => {
-  it('take wildcards but no start type', () => {
-    expect(eventsSubscriptionFault(made(Subscribe, { clientId: 'c', channel: 'a.*' }))).toBeUndefined();
-    expect(
-      eventsSubscriptionFault(made(Subscribe, { clientId: 'c', channel: 'a', eventsStoreType: 1 })),
-    ).toBe(TEXTS.notEventStore);
+describe('live subscriptions', () => {
+  it.each<[Parameters<typeof Subscribe.encode>[0], string | undefined]>([
+    [{ subscribeType: 1, channel: 'a.*' }, undefined],
+    [{ subscribeType: 1, channel: '>' }, undefined],
+    [{ subscribeType: 1, channel: 'a.>.b' }, 'wildcards must be whole tokens, and ">" the last one'],
+    [{ subscribeType: 1, eventsStoreType: 1 }, TEXTS.notEventStore],
+    [{ subscribeType: 1, clientId: '' }, TEXTS.clientId],
+    [{ subscribeType: 3, channel: 'a.*' }, TEXTS.wildcards],
+    [{ subscribeType: 4, channel: 'a b' }, TEXTS.whiteSpace],
+    [{ subscribeType: 4, clientId: '' }, TEXTS.clientId],
+    [{ subscribeType: 4 }, undefined],
+    [{ subscribeType: 2 }, TEXTS.subscribeType],
+    [{}, TEXTS.subscribeType],
+  ])('%o', (change, text) => {
+    const subscribe = made(Subscribe, { clientId: 'c', channel: 'a', ...change });
+    expect(subscribeFault(subscribe, [1, 3, 4])).toBe(text);
+  });
+});
+
+describe('requests', () => {
+  const good = { requestType: 2, clientId: 'c', channel: 'a', body, timeoutMs: 1 };
+
+  it.each<[Parameters<typeof Request.encode>[0], string | undefined]>([
+    [{ requestType: 0 }, TEXTS.requestType],
+    [{ requestType: 3, clientId: '' }, TEXTS.requestType],
+    [{ clientId: '' }, TEXTS.clientId],
+    [{ channel: '' }, TEXTS.channelEmpty],
+    [{ channel: 'a.' }, TEXTS.trailingDot],
+    [{ channel: 'a\tb' }, TEXTS.whiteSpace],
+    [{ channel: 'a.*' }, TEXTS.wildcards],
+    [{ body: undefined }, TEXTS.requestEmpty],
+    [{ timeoutMs: 0 }, TEXTS.requestTimeoutValue],
+    [{ timeoutMs: -1 }, TEXTS.requestTimeoutValue],
+    [{ cacheKey: 'k' }, TEXTS.cacheTtl],
+    [{ cacheKey: 'k', cacheTtlSeconds: 1 }, undefined],
+    [{ requestType: 1, cacheKey: 'k' }, undefined],
+    [{ body: undefined, metadata: 'm' }, undefined],
+  ])('%o', (change, text) => {
+    expect(requestFault(made(Request, { ...good, ...change }))).toBe(text);
+  });
+
+  it('are answered with a client, an address and an id', () => {
+    const answer = { clientId: 'c', replyChannel: 'r', requestId: 'i' };
+    const fault = (change: object) => responseFault(made(Response, { ...answer, ...change }));
+    expect(fault({})).toBeUndefined();
+    expect(fault({ clientId: '' })).toBe(TEXTS.clientId);
+    expect(fault({ replyChannel: '' })).toBe(TEXTS.channelEmpty);
+    expect(fault({ replyChannel: 'a >' })).toBe(TEXTS.whiteSpace);
+    expect(fault({ requestId: '' })).toBe(TEXTS.requestId);
   });
 });
 

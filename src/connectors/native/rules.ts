@@ -1,15 +1,20 @@
 import { channelNameFault } from '../../core/channel-name.js';
+import { patternFault } from '../../core/live/subject-trie.js';
 import { TEXTS } from './error-texts.js';
 import { NATIVE_LIMITS } from './limits.js';
+import { RequestType } from './live-mapping.js';
 import {
   EventsStoreType,
   StreamRequestType,
+  SubscribeType,
   type AckAllQueueMessagesRequest,
   type Event,
   type QueueMessage,
   type QueueMessagePolicy,
   type QueuesDownstreamRequest,
   type ReceiveQueueMessagesRequest,
+  type Request,
+  type Response,
   type StreamQueueMessagesRequest,
   type Subscribe,
 } from './wire/messages.js';
@@ -28,11 +33,11 @@ function isEmpty(message: { readonly metadata: string; readonly body: Uint8Array
 }
 
 /** Events and requests have a text for each fault of a name. */
-function channelFault(name: string, wildcardsAllowed = false): Fault {
+export function channelFault(name: string, wildcardsAllowed = false): Fault {
   if (name === '') return TEXTS.channelEmpty;
   if (name.endsWith('.')) return TEXTS.trailingDot;
   if (/\s/u.test(name)) return TEXTS.whiteSpace;
-  if (/[*>]/.test(name)) return wildcardsAllowed ? undefined : TEXTS.wildcards;
+  if (/[*>]/.test(name)) return wildcardsAllowed ? patternFault(name) : TEXTS.wildcards;
   return channelNameFault(name);
 }
 
@@ -48,7 +53,37 @@ export function eventFault(event: Event): Fault {
   return isEmpty(event) ? TEXTS.messageEmpty : undefined;
 }
 
-export function storeSubscriptionFault(subscribe: Subscribe): Fault {
+/** Every kind of subscription; what it means by its type comes first. */
+export function subscribeFault(subscribe: Subscribe, types: readonly number[]): Fault {
+  if (!types.includes(subscribe.subscribeType)) return TEXTS.subscribeType;
+  switch (subscribe.subscribeType) {
+    case SubscribeType.events:
+      return eventsSubscriptionFault(subscribe);
+    case SubscribeType.eventsStore:
+      return storeSubscriptionFault(subscribe);
+    default:
+      return subscribe.clientId === '' ? TEXTS.clientId : channelFault(subscribe.channel);
+  }
+}
+
+export function requestFault(request: Request): Fault {
+  const { requestType } = request;
+  if (requestType !== RequestType.command && requestType !== RequestType.query) return TEXTS.requestType;
+  if (request.clientId === '') return TEXTS.clientId;
+  const fault = channelFault(request.channel);
+  if (fault !== undefined) return fault;
+  if (isEmpty(request)) return TEXTS.requestEmpty;
+  if (request.timeoutMs <= 0) return TEXTS.requestTimeoutValue;
+  const isCached = requestType === RequestType.query && request.cacheKey !== '';
+  return isCached && request.cacheTtlSeconds <= 0 ? TEXTS.cacheTtl : undefined;
+}
+
+export function responseFault(response: Response): Fault {
+  if (response.clientId === '') return TEXTS.clientId;
+  return channelFault(response.replyChannel) ?? (response.requestId === '' ? TEXTS.requestId : undefined);
+}
+
+function storeSubscriptionFault(subscribe: Subscribe): Fault {
   if (subscribe.clientId === '') return TEXTS.clientId;
   const fault = channelFault(subscribe.channel);
   if (fault !== undefined) return fault;
@@ -69,7 +104,7 @@ export function storeSubscriptionFault(subscribe: Subscribe): Fault {
   }
 }
 
-export function eventsSubscriptionFault(subscribe: Subscribe): Fault {
+function eventsSubscriptionFault(subscribe: Subscribe): Fault {
   if (subscribe.clientId === '') return TEXTS.clientId;
   const fault = channelFault(subscribe.channel, true);
   if (fault !== undefined) return fault;

@@ -11,6 +11,12 @@ export interface NativeCounters {
   messages_settled: number;
   events_stored: number;
   events_delivered: number;
+  live_events_published: number;
+  live_events_delivered: number;
+  requests_sent: number;
+  requests_timed_out: number;
+  requests_delivered: number;
+  responses_sent: number;
   requests_refused: number;
 }
 
@@ -21,6 +27,12 @@ export function newCounters(): NativeCounters {
     messages_settled: 0,
     events_stored: 0,
     events_delivered: 0,
+    live_events_published: 0,
+    live_events_delivered: 0,
+    requests_sent: 0,
+    requests_timed_out: 0,
+    requests_delivered: 0,
+    responses_sent: 0,
     requests_refused: 0,
   };
 }

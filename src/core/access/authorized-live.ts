@@ -14,7 +14,7 @@ import type {
   ServeRequest,
 } from '../live/types.js';
 import type { GatedClient, PolicyGate } from './gatekeeper.js';
-import type { Requirement } from './resource.js';
+import type { AccessDenied, Requirement } from './resource.js';
 
 /** Live traffic as one client may take part in it. Refusals are AccessDenied. */
 export class AuthorizedLive implements LiveTraffic {
@@ -39,7 +39,7 @@ export class AuthorizedLive implements LiveTraffic {
     this.#client.require('events', 'read', pattern);
     const sink = /[*>]/.test(pattern) ? this.#allowedOnly(request.sink) : request.sink;
     const subscription = this.#live.subscribe({ ...request, sink });
-    return this.#tracked({ kind: 'events', access: 'read', channel: pattern }, subscription);
+    return this.#tracked({ kind: 'events', access: 'read', channel: pattern }, subscription, request.sink);
   }
 
   #allowedOnly(sink: LiveSink<LiveMessage>): LiveSink<LiveMessage> {
@@ -54,8 +54,16 @@ export class AuthorizedLive implements LiveTraffic {
     };
   }
 
-  #tracked(requirement: Requirement, subscription: LiveSubscription): LiveSubscription {
-    const forget = this.#gate.track(this.#client, { requirement, end: () => subscription.cancel() });
+  #tracked(
+    requirement: Requirement,
+    subscription: LiveSubscription,
+    sink: Pick<LiveSink<LiveMessage>, 'end'>,
+  ): LiveSubscription {
+    const end = (reason: AccessDenied): void => {
+      subscription.cancel();
+      sink.end?.(reason);
+    };
+    const forget = this.#gate.track(this.#client, { requirement, end });
     return {
       resume: () => subscription.resume(),
       cancel: () => {
@@ -78,11 +86,16 @@ export class AuthorizedLive implements LiveTraffic {
   serve(request: ServeRequest): LiveSubscription {
     this.#client.require(request.kind, 'read', request.channel);
     const { kind, channel } = request;
-    return this.#tracked({ kind, access: 'read', channel }, this.#live.serve(request));
+    return this.#tracked({ kind, access: 'read', channel }, this.#live.serve(request), request.sink);
   }
 
   activity(kind: LiveKind): readonly LiveActivity[] {
     return this.#live.activity(kind).filter(({ channel }) => this.#client.sees(kind, channel));
+  }
+
+  forget(kind: LiveKind, channel: ChannelName): void {
+    this.#client.require(kind, 'write', channel);
+    this.#live.forget(kind, channel);
   }
 
   figures(): LiveFigures {

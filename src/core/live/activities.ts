@@ -42,6 +42,11 @@ export class Activities {
     return activity;
   }
 
+  forget(kind: LiveKind, channel: string): void {
+    const byName = this.#byKind[kind];
+    if (byName.get(channel)?.subscribers === 0) byName.delete(channel);
+  }
+
   list(kind: LiveKind): readonly LiveActivity[] {
     return [...this.#byKind[kind]]
       .map(([channel, activity]) => ({ channel: channel as ChannelName, ...activity }))

@@ -89,6 +89,10 @@ export class LiveService implements LiveTraffic {
     return this.#router.activities.list(kind);
   }
 
+  forget(kind: LiveKind, channel: ChannelName): void {
+    this.#router.activities.forget(kind, this.#options.resolve(channel));
+  }
+
   figures(): LiveFigures {
     return {
       subscribers: this.#router.subscribers,

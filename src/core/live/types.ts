@@ -1,4 +1,5 @@
 import type { ChannelName } from '../channel-name.js';
+import type { BrokerError } from '../errors.js';
 import type { Tags } from '../message.js';
 
 /** Kinds of live channels. Each has names of its own: an event never meets a request. */
@@ -59,6 +60,8 @@ export interface LiveSink<T extends LiveMessage> {
   /** Whether it takes more now. A sink that says no calls `resume` of its subscription when it does again. */
   readonly open: boolean;
   take(message: T): void;
+  /** The broker ends the subscription, such as when the right to it was taken away. */
+  end?(reason: BrokerError): void;
 }
 
 export interface LiveSubscription {
@@ -126,5 +129,7 @@ export interface LiveTraffic {
   serve(request: ServeRequest): LiveSubscription;
   /** Channels of a kind that were used or are listened to (patterns left out), by name; the least lately used are forgotten. */
   activity(kind: LiveKind): readonly LiveActivity[];
+  /** Forgets the figures of a channel that nobody listens to. */
+  forget(kind: LiveKind, channel: ChannelName): void;
   figures(): LiveFigures;
 }

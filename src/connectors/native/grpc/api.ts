@@ -6,16 +6,21 @@ import type { NativeService } from '../service.js';
 import * as wire from '../wire/messages.js';
 import { ackAllQueueMessages } from '../operations/ack-all-queue-messages.js';
 import { unary } from './calls.js';
+import { healthHandlers, healthService } from './health.js';
+import { reflectionHandlers, reflectionService } from './reflection.js';
 import { ping } from '../operations/ping.js';
 import { queuesDownstream } from '../operations/queues-downstream.js';
 import { queuesInfo } from '../operations/queues-info.js';
 import { queuesUpstream } from '../operations/queues-upstream.js';
 import { receiveQueueMessages } from '../operations/receive-queue-messages.js';
-import { refuseRequest, refuseRequests } from '../operations/requests.js';
-import { sendEvent, sendEventsStream } from '../operations/send-event.js';
+import { sendEvent } from '../operations/send-event.js';
+import { sendEventsStream } from '../operations/send-events-stream.js';
 import { sendQueueMessage, sendQueueMessagesBatch } from '../operations/send-queue-messages.js';
+import { sendRequest } from '../operations/send-request.js';
+import { sendResponse } from '../operations/send-response.js';
 import { streamQueueMessage } from '../operations/stream-queue-message.js';
 import { subscribeToEvents } from '../operations/subscribe-to-events.js';
+import { subscribeToRequests } from '../operations/subscribe-to-requests.js';
 
 interface Operation {
   readonly kind: CallKind;
@@ -24,9 +29,9 @@ interface Operation {
   readonly handler: AnyHandler;
 }
 
-/** Adds every method of `kubemq.kubemq` to a gRPC server. */
+/** Adds every method of `kubemq.kubemq` to a gRPC server, and the services that tools look for: health and reflection. */
 export function addNativeApi(server: GrpcServer, service: NativeService): void {
-  const operations = Object.entries(operationsOf(service));
+  const operations = Object.entries({ ...liveOperations(service), ...queueOperations(service) });
   server.addService(
     Object.fromEntries(
       operations.map(([name, { kind, request, response }]) => [
@@ -36,23 +41,41 @@ export function addNativeApi(server: GrpcServer, service: NativeService): void {
     ),
     Object.fromEntries(operations.map(([name, { handler }]) => [name, handler])),
   );
+  server.addService(healthService, healthHandlers(service.sessions));
+  server.addService(reflectionService, reflectionHandlers(service.sessions));
 }
 
-function operationsOf(service: NativeService): Record<string, Operation> {
+/** Ping, events and requests. */
+function liveOperations(service: NativeService): Record<string, Operation> {
   const groups = new GroupReaders(service.broker);
   return {
     Ping: operation('unary', wire.Empty, wire.PingResult, unary(ping(service))),
     SendEvent: operation('unary', wire.Event, wire.Result, unary(sendEvent(service))),
-    SendEventsStream: operation('bidi', wire.Event, wire.Result, sendEventsStream(service)),
+    SendEventsStream: operation(
+      'bidi',
+      wire.Event,
+      wire.Result,
+      sendEventsStream(service, { confirmLive: false }),
+    ),
     SubscribeToEvents: operation(
       'server-stream',
       wire.Subscribe,
-      wire.EventReceive,
+      sharingBytes(wire.EventReceive),
       subscribeToEvents(service, groups),
     ),
-    SubscribeToRequests: operation('server-stream', wire.Subscribe, wire.Request, refuseRequests()),
-    SendRequest: operation('unary', wire.Request, wire.Response, unary(refuseRequest())),
-    SendResponse: operation('unary', wire.Response, wire.Empty, unary(refuseRequest())),
+    SubscribeToRequests: operation(
+      'server-stream',
+      wire.Subscribe,
+      wire.Request,
+      subscribeToRequests(service),
+    ),
+    SendRequest: operation('unary', wire.Request, wire.Response, unary(sendRequest(service))),
+    SendResponse: operation('unary', wire.Response, wire.Empty, unary(sendResponse(service))),
+  };
+}
+
+function queueOperations(service: NativeService): Record<string, Operation> {
+  return {
     SendQueueMessage: operation(
       'unary',
       wire.QueueMessage,
@@ -115,5 +138,21 @@ function operation<Request, Response>(
     request: request,
     response: response,
     handler,
+  };
+}
+
+/** A codec that does not encode again what it encoded last: one event goes to many subscribers. */
+function sharingBytes<T>(codec: MessageCodec<T>): MessageCodec<T> {
+  let last: T | undefined;
+  let bytes: Uint8Array = new Uint8Array(0);
+  return {
+    encode: (value) => {
+      if (value !== last) {
+        bytes = codec.encode(value);
+        last = value;
+      }
+      return bytes;
+    },
+    decode: (from) => codec.decode(from),
   };
 }

@@ -1,122 +1,61 @@
 import type { ChannelName } from '../../../core/channel-name.js';
-import { BrokerError } from '../../../core/errors.js';
-import { FlowWriter, type ServerStreamCall } from '../../kit/grpc-call.js';
-import { OWN_TEXTS, TEXTS } from '../error-texts.js';
-import { CallFault, nativeStatus } from '../errors.js';
-import { eventReceive, startPosition } from '../event-mapping.js';
-import type { GroupReaders, ReaderMember, ReaderRequest } from './group-reader.js';
-import { NATIVE_LIMITS } from '../limits.js';
-import { eventsSubscriptionFault, storeSubscriptionFault } from '../rules.js';
+import type { LiveMessage } from '../../../core/live/types.js';
+import type { ServerStreamCall } from '../../kit/grpc-call.js';
+import { CallFault } from '../errors.js';
+import { liveEventReceive } from '../live-mapping.js';
+import { subscribeFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import { SubscribeType, type EventReceive, type Subscribe } from '../wire/messages.js';
-import { onOver } from './calls.js';
+import type { GroupReaders } from './group-reader.js';
+import { LiveSubscriber } from './live-subscriber.js';
+import { StoreSubscriber } from './store-subscriber.js';
 
 type Call = ServerStreamCall<Subscribe, EventReceive>;
 
-/**
- * SubscribeToEvents for Events Store channels. The position is kept on the broker, for (client, channel) or, with a group, for
- * (group, channel); once there is one, the start type is ignored. It moves on when the stream has taken an event, so a slow
- * reader slows itself down and misses nothing.
- */
+/** What is wrong with a subscription to events, or undefined. */
+export function eventsSubscribeFault(request: Subscribe): string | undefined {
+  return subscribeFault(request, [SubscribeType.events, SubscribeType.eventsStore]);
+}
+
+/** SubscribeToEvents: live ones, or those of an Events Store channel. */
 export function subscribeToEvents(service: NativeService, groups: GroupReaders) {
   return (call: Call): void => {
-    new SubscriberSession(service, groups, call).start();
+    const { request } = call;
+    const fault = eventsSubscribeFault(request);
+    if (fault !== undefined) {
+      service.counters.requests_refused++;
+      call.fail(CallFault.input(fault).status);
+    } else if (request.subscribeType === SubscribeType.eventsStore) {
+      new StoreSubscriber(service, groups, call).start();
+    } else subscribeLive(service, call);
   };
 }
 
-class SubscriberSession {
-  readonly #service: NativeService;
-  readonly #groups: GroupReaders;
-  readonly #call: Call;
-  readonly #writer: FlowWriter<EventReceive>;
-  #leaveReader: () => void = () => undefined;
-
-  constructor(service: NativeService, groups: GroupReaders, call: Call) {
-    this.#service = service;
-    this.#groups = groups;
-    this.#call = call;
-    this.#writer = new FlowWriter(call);
-  }
-
-  start(): void {
-    const leave = this.#service.sessions.enter(this);
-    onOver(this.#call, () => {
-      leave();
-      this.#leaveReader();
-    });
-    this.#join().catch((caught: unknown) => {
-      this.#service.counters.requests_refused++;
-      this.#writer.fail(nativeStatus(caught));
-    });
-  }
-
-  drain(): void {
-    this.#leaveReader();
-    this.#writer.fail(nativeStatus(new BrokerError('draining', TEXTS.shutdown)));
-  }
-
-  async #join(): Promise<void> {
-    const { request } = this.#call;
-    check(request);
-    const reader = readerRequest(request);
-    if (!reader.isShared) await this.#awaitFree(reader);
-    if (this.#writer.ended) return;
-    this.#leaveReader = this.#groups.join(reader, this.#member(request.channel));
-  }
-
-  /** A client that comes back at once may be quicker than the news that its last stream has ended. */
-  async #awaitFree(reader: ReaderRequest): Promise<void> {
-    const { clock } = this.#service;
-    await new Promise<void>((resolve) => {
-      const timer = clock.after(NATIVE_LIMITS.takeOverMs, resolve);
-      void this.#groups.whenFree(reader).then(() => {
-        timer.cancel();
-        resolve();
-      });
-    });
-  }
-
-  #member(channel: string): ReaderMember {
-    const writer = this.#writer;
-    return {
-      ready: () => writer.ready(),
-      deliver: async (events) => {
-        const accepted = await writer.deliver(events.map((event) => eventReceive(event, channel)));
-        if (accepted) this.#service.counters.events_delivered += events.length;
-        return accepted;
-      },
-      fail: (caught) => writer.fail(nativeStatus(caught)),
-    };
-  }
+function subscribeLive(service: NativeService, call: Call): void {
+  const { channel: pattern, group } = call.request;
+  // Who listens under an alias hears that name; what a wildcard finds comes under its own.
+  const real = service.broker.resolve(pattern as ChannelName);
+  const map = shared((message: LiveMessage) =>
+    liveEventReceive(message, message.channel === real ? pattern : message.channel),
+  );
+  new LiveSubscriber<LiveMessage, EventReceive>(service, call, {
+    map: real === pattern ? asItIs : map,
+    subscribe: (sink) => service.broker.live.subscribe({ pattern, group, sink }),
+    counter: 'live_events_delivered',
+  }).start();
 }
 
-function readerRequest(request: Subscribe): ReaderRequest {
-  const { channel, group, clientId } = request;
-  return {
-    channel: channel as ChannelName,
-    // Prefixes keep a client and a group of one name apart.
-    durable: group === '' ? `client:${clientId}` : `group:${group}`,
-    start: startPosition(request),
-    isShared: group !== '',
-    takenText: OWN_TEXTS.alreadySubscribed(clientId, channel),
-  };
-}
+/** An event goes to its subscribers one after the other: they share what is made of it, and its bytes. */
+const asItIs = shared((message: LiveMessage) => liveEventReceive(message, message.channel));
 
-function check(request: Subscribe): void {
-  switch (request.subscribeType) {
-    case SubscribeType.eventsStore: {
-      const fault = storeSubscriptionFault(request);
-      if (fault !== undefined) throw CallFault.input(fault);
-      return;
+function shared(map: (message: LiveMessage) => EventReceive): (message: LiveMessage) => EventReceive {
+  let last: LiveMessage | undefined;
+  let mapped: EventReceive = {};
+  return (message) => {
+    if (message !== last) {
+      mapped = map(message);
+      last = message;
     }
-    case SubscribeType.events:
-      throw eventsFault(request);
-    default:
-      throw CallFault.input(TEXTS.subscribeType);
-  }
-}
-
-function eventsFault(request: Subscribe): CallFault {
-  const fault = eventsSubscriptionFault(request);
-  return fault === undefined ? CallFault.unserved(OWN_TEXTS.liveSubscription) : CallFault.input(fault);
+    return mapped;
+  };
 }

@@ -93,6 +93,7 @@ export const Request = message({
   tags: stringMap(12),
 });
 export type Request = DecodedOf<typeof Request>;
+export type OutgoingRequest = EncodableOf<typeof Request>;
 
 export const Response = message({
   clientId: string(1),
@@ -108,6 +109,7 @@ export const Response = message({
   tags: stringMap(11),
 });
 export type Response = DecodedOf<typeof Response>;
+export type OutgoingResponse = EncodableOf<typeof Response>;
 
 // Queues --------------------------------------------------------------------------------------------------------
 
