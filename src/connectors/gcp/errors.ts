@@ -1,3 +1,4 @@
+import { AccessDenied } from '../../core/access/resource.js';
 import { BrokerError } from '../../core/errors.js';
 import { grpcStatus, type GrpcErrorTable } from '../kit/grpc-call.js';
 import { status, type GrpcStatus, type StatusCode } from '../kit/grpc-status.js';
@@ -28,7 +29,19 @@ export class StatusError extends Error {
   }
 }
 
+const NOT_AUTHENTICATED: GrpcStatus = {
+  code: status.UNAUTHENTICATED,
+  details:
+    'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.',
+};
+const NOT_AUTHORIZED: GrpcStatus = {
+  code: status.PERMISSION_DENIED,
+  details: 'User not authorized to perform this action.',
+};
+
 export function statusOf(caught: unknown): GrpcStatus {
+  if (caught instanceof AccessDenied) return NOT_AUTHORIZED;
+  if (caught instanceof BrokerError && caught.kind === 'unauthenticated') return NOT_AUTHENTICATED;
   return caught instanceof StatusError ? caught.status : grpcStatus(caught, GCP_STATUS);
 }
 

@@ -1,8 +1,13 @@
+import type { Client } from '../../core/access/gatekeeper.js';
 import type { Timer } from '../../base/clock.js';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
-import { defineService } from '../kit/grpc-service.js';
+import type { ServiceHandlers } from '../kit/grpc-call.js';
+import { clientHandlers } from '../kit/grpc-clients.js';
+import { defineService, type ServiceDefinition } from '../kit/grpc-service.js';
+import { requireAccess } from './access.js';
 import { GCP_LIMITS, type GcpConfig } from './config.js';
+import { statusOf } from './errors.js';
 import { noExtensions } from './extensions.js';
 import { Features } from './features.js';
 import { MessageIds } from './message-ids.js';
@@ -47,6 +52,7 @@ class GcpConnector implements Connector {
     const subscriptions = new Subscriptions({ broker, clock, catalog, config });
     this.#services = {
       broker,
+      client: undefined,
       clock,
       ids,
       config,
@@ -67,16 +73,37 @@ class GcpConnector implements Connector {
       log,
       tls,
     });
-    const { server } = this.#listener;
-    server.addService(
-      defineService(Publisher, HOT_CODECS),
-      unaryHandlers(this.#services, publisherOperations(this.#services)),
+    // What an operation needs is asked for before it runs, by the names in its request.
+    context.gate.describe('gcp.', () => []);
+    this.#serve(defineService(Publisher, HOT_CODECS), (services) =>
+      unaryHandlers(services, publisherOperations(services)),
     );
-    server.addService(defineService(Subscriber, HOT_CODECS), {
-      ...unaryHandlers(this.#services, subscriberOperations(this.#services)),
-      streamingPull: streamingPull(this.#services),
+    this.#serve(defineService(Subscriber, HOT_CODECS), (services) => ({
+      ...unaryHandlers(services, subscriberOperations(services)),
+      streamingPull: streamingPull(services),
+    }));
+    this.#serve(defineService(SchemaService), () => this.#features.schemaHandlers);
+  }
+
+  /** Adds a service whose handlers are made for each client. */
+  #serve(service: ServiceDefinition, handlersOf: (services: GcpServices) => ServiceHandlers): void {
+    const { gate, identity, tls } = this.#context;
+    const handlers = clientHandlers({
+      service,
+      gate,
+      identity,
+      certificates: tls?.credentials.authority !== undefined && tls.certificateIdentity,
+      handlersOf: (client) => handlersOf(this.#servicesOf(client)),
+      refusal: statusOf,
+      check: requireAccess,
     });
-    server.addService(defineService(SchemaService), this.#features.schemaHandlers);
+    this.#listener.server.addService(service, handlers);
+  }
+
+  /** The services as one client may use them. */
+  #servicesOf(client: Client): GcpServices {
+    if (!this.#context.gate.enabled) return this.#services;
+    return { ...this.#services, broker: client.broker, client };
   }
 
   start(): Promise<readonly Address[]> {

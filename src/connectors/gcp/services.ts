@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { IdSource } from '../../base/ids.js';
+import type { Client } from '../../core/access/gatekeeper.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { GcpConfig } from './config.js';
 import type { Extensions } from './extensions.js';
@@ -19,6 +20,8 @@ export interface GcpCounters {
 /** What every operation of the connector works with. */
 export interface GcpServices {
   readonly broker: Broker;
+  /** Who asks, as the access rules see it; undefined when there are none. */
+  readonly client: Client | undefined;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly config: GcpConfig;

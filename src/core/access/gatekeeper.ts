@@ -28,7 +28,7 @@ export interface Gatekeeper {
   /** The same object for the same id, for a while. */
   clientOf(clientId: string): Client;
   /**
-   * Says what the rules must allow to change entries of a registry kind. An entry of a kind that nobody described is a
+   * Says what the rules must allow to change entries of a registry kind, or of all kinds that begin so (`gcp.`). An entry of a kind that nobody described is a
    * queue named `{kind}.{key}` to the rules.
    */
   describe(registryKind: string, rule: RegistryRule): void;
@@ -121,7 +121,7 @@ export class PolicyGate implements Gatekeeper {
 
   /** What changing a registry entry asks for. */
   requirementsOf(kind: string, key: string, value: unknown): readonly Requirement[] {
-    const rule = this.#rules.get(kind);
+    const rule = this.#rules.get(kind) ?? this.#rules.get(kind.slice(0, kind.indexOf('.') + 1));
     if (rule === undefined)
       return [{ kind: 'queue', access: 'write', channel: `${kind}.${key}` as ChannelName }];
     return rule(key, value, this.broker.registry.get(kind, key)?.value);

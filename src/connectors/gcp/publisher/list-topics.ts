@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { pageOf } from '../paging.js';
 import { TOPIC_KIND, topicInfo } from '../registry/records.js';
-import { parseProject, resourceName } from '../resource-names.js';
+import { parseProject, resourceName, topicChannel } from '../resource-names.js';
 import type { GcpServices } from '../services.js';
 import type { Operation } from '../unary.js';
 import {
@@ -15,7 +15,10 @@ export function listTopics(services: GcpServices): Operation<ListTopicsRequest, 
   const { registry } = services.broker;
   return (request) => {
     const project = parseProject(request.project);
-    const { items, nextPageToken } = pageOf(registry.list(TOPIC_KIND), (entry) => entry.key, request);
+    const seen = registry
+      .list(TOPIC_KIND)
+      .filter(({ key }) => services.client?.sees('log', topicChannel(key)) !== false);
+    const { items, nextPageToken } = pageOf(seen, (entry) => entry.key, request);
     const topics = items.map((entry) => ({
       ...topicInfo(entry).resource,
       name: resourceName(project, 'topics', entry.key),

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { pageOf } from '../paging.js';
 import { SUBSCRIPTION_KIND, subscriptionInfo } from '../registry/records.js';
-import { parseProject, resourceName } from '../resource-names.js';
+import { parseProject, resourceName, subscriptionChannel } from '../resource-names.js';
 import type { GcpServices } from '../services.js';
 import type { Operation } from '../unary.js';
 import {
@@ -17,7 +17,9 @@ export function listSubscriptions(
   const { registry } = services.broker;
   return (request) => {
     const project = parseProject(request.project);
-    const all = registry.list(SUBSCRIPTION_KIND);
+    const all = registry
+      .list(SUBSCRIPTION_KIND)
+      .filter(({ key }) => services.client?.sees('queue', subscriptionChannel(key)) !== false);
     const { items, nextPageToken } = pageOf(all, (entry) => entry.key, request);
     const subscriptions = items.map((entry) => ({
       ...subscriptionInfo(entry).resource,

@@ -3,7 +3,7 @@ import type { GrpcStatus } from '../grpc-status.js';
 /** The request's header fields, and who sends it. */
 export interface CallMetadata {
   /** The name in the connection's client certificate, when one was checked. */
-  readonly peerName: string | undefined;
+  readonly peerName?: string | undefined;
   /** The first value of a field, by its name in lower case. */
   get(name: string): string | undefined;
 }
