@@ -2,8 +2,10 @@ import type { Clock } from '../../base/clock.js';
 import { COMMON_FAULTS } from './errors.js';
 import type { Service } from './errors.js';
 import { AwsFault } from './wire/fault.js';
-import { isSignedWith, readSignature, signingKey, timeOf } from './wire/sigv4.js';
+import { isSignedWith, readSignature, timeOf } from './wire/sigv4.js';
 import type { Signature, SignedRequest } from './wire/sigv4.js';
+import { signingKey } from './wire/signing-key.js';
+import type { SigningKey } from './wire/signing-key.js';
 
 /** How far a request's clock may be from ours. */
 const CLOCK_SKEW_MS = 15 * 60 * 1000;
@@ -21,7 +23,7 @@ export interface Credential {
 export class Authentication {
   readonly #secrets: ReadonlyMap<string, string>;
   readonly #clock: Clock;
-  readonly #keys = new Map<string, Buffer>();
+  readonly #keys = new Map<string, SigningKey>();
 
   constructor(credentials: readonly Credential[], clock: Clock) {
     this.#secrets = new Map(
@@ -87,7 +89,7 @@ export class Authentication {
     }
   }
 
-  #keyOf(signature: Signature, secret: string): Buffer {
+  #keyOf(signature: Signature, secret: string): SigningKey {
     const name = `${signature.accessKey}/${signature.scope}`;
     const known = this.#keys.get(name);
     if (known !== undefined) return known;

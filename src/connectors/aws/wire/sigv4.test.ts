@@ -2,8 +2,9 @@ import { createHash, createHmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isSignedWith, readSignature, signingKey, timeOf } from './sigv4.js';
+import { isSignedWith, readSignature, timeOf } from './sigv4.js';
 import type { SignedRequest } from './sigv4.js';
+import { signingKey } from './signing-key.js';
 
 /** Amazon's own signer is the oracle. */
 class Sha256 {
@@ -208,6 +209,44 @@ describe('signature version 4', () => {
     const reading = readSignature(request);
     expect(reading.kind).toBe('incomplete');
     expect(reading).toHaveProperty('problem', expect.stringMatching(problem));
+  });
+
+  it('reads a header the same again, and notices another time', () => {
+    const scope = '20260102/r/sqs/aws4_request';
+    const read = (time: string, signature: string): unknown => {
+      const headers = new Map([
+        [
+          'authorization',
+          `AWS4-HMAC-SHA256 Credential=a/${scope}, SignedHeaders=host, Signature=${signature}`,
+        ],
+        ['x-amz-date', time],
+      ]);
+      const header = (name: string): string | undefined => headers.get(name);
+      return readSignature({ method: 'POST', url: '/', body: Buffer.alloc(0), header });
+    };
+    const first = 'a'.repeat(64);
+    const second = 'b'.repeat(64);
+    expect(read('20260102T000000Z', first)).toMatchObject({
+      kind: 'signed',
+      signature: { signature: first },
+    });
+    expect(read('20260102T000001Z', second)).toEqual({
+      kind: 'signed',
+      signature: {
+        accessKey: 'a',
+        scope,
+        date: '20260102',
+        region: 'r',
+        service: 'sqs',
+        time: '20260102T000001Z',
+        signedHeaders: ['host'],
+        signature: second,
+        expiresSeconds: undefined,
+      },
+    });
+    expect(read('20260103T000000Z', second)).toMatchObject({ kind: 'incomplete' });
+    expect(read('20260102T0000', second)).toMatchObject({ kind: 'incomplete' });
+    expect(read('20260102T000000Z', '')).toMatchObject({ kind: 'incomplete' });
   });
 
   it('reads times', () => {
