@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseAllowList } from '../kit/outgoing/allow-list.js';
 
 /** Settings of the AWS connector: `CONNECTORS_AWS_…`. */
 export const awsConfigSchema = z.object({
@@ -40,6 +41,21 @@ export const awsConfigSchema = z.object({
         'checked and everybody may come in.',
     )
     .meta({ secret: true }),
+  webhookAllow: z
+    .string()
+    .default('public,private,loopback')
+    .refine((text) => parseAllowList(text) !== undefined, 'not a list of host names, addresses and networks')
+    .describe(
+      'Hosts that http and https subscriptions may have called, with commas: `public`, `private`, `loopback`, `*` (all ' +
+        'three), names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.1.0.0/16`). Link-local addresses ' +
+        'only when named.',
+    ),
+  signQueueDeliveries: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Sign the notifications that go to queues, too. It takes a millisecond each; those for http and https are always signed.',
+    ),
   inFlightMax: z
     .number()
     .int()

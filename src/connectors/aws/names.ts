@@ -8,6 +8,9 @@ export const SQS_PREFIX = 'sqs.';
 /** Marks the sub-channel of a FIFO group: `sqs.{name}.g.{enc(group)}`. */
 export const GROUP_MARK = '.g.';
 export const FIFO_SUFFIX = '.fifo';
+const SNS_PREFIX = 'sns.';
+/** The internal queue of confirmations to be posted. */
+export const HANDSHAKE_CHANNEL = channelName(`${SNS_PREFIX}handshakes`);
 
 export function queueChannel(name: string): ChannelName {
   return channelName(SQS_PREFIX + name);
@@ -22,6 +25,19 @@ export function groupChannel(queue: ChannelName, groupId: string): ChannelName {
 export function groupOfChannel(queue: string, channel: string): string | undefined {
   const mark = queue + GROUP_MARK;
   return channel.startsWith(mark) ? percentDecode(channel.slice(mark.length)) : undefined;
+}
+
+/**
+ * The internal queue of a FIFO topic: its deduplication window and its sequence. Channels under `sns.` are the connector's
+ * own; `sns.{topic}` is also the resource of a topic in access rules.
+ */
+export function ledgerChannel(topic: string): ChannelName {
+  return channelName(SNS_PREFIX + topic);
+}
+
+/** The internal queue of what is to be posted to the endpoint of a subscription, `{topic}:{id}`. */
+export function deliveryChannel(subscription: string): ChannelName {
+  return channelName(SNS_PREFIX + subscription.replace(':', '.s.'));
 }
 
 export function queueArn(config: AwsConfig, name: string): string {

@@ -176,12 +176,17 @@ describe('subscriptions', () => {
     expect(await ask('foo', 'x')).toMatchObject(
       invalid('Amazon SNS does not support this protocol string: foo'),
     );
-    expect(await ask('https', 'https://h/x')).toMatchObject(
-      invalid('Protocol Reason: this endpoint does not deliver to https'),
+    expect(await ask('email', 'a@example.com')).toMatchObject(
+      invalid('Protocol Reason: this endpoint does not deliver to email'),
+    );
+    expect(await ask('https', 'http://h/x')).toMatchObject(
+      invalid('Endpoint must match the specified protocol'),
     );
     expect(await ask('sqs', `${server.url}/000000000000/q`)).toMatchObject(invalid('SQS endpoint ARN'));
     expect((await ask('sqs', queueArn('q.fifo'))).message).toContain('FIFO SQS Queues can not be subscribed');
-    expect((await ask('sqs', queueArn('q'), { FilterPolicy: '{}' })).message).toContain('FilterPolicy');
+    expect(await ask('sqs', queueArn('q'), { FilterPolicy: '[]' })).toMatchObject(
+      invalid('Attributes Reason: FilterPolicy: Filter is not an object'),
+    );
     expect(await ask('sqs', queueArn('q'), {}, 'arn:aws:sns')).toMatchObject(
       invalid('TopicArn Reason: An ARN must have at least 6 elements, not 3'),
     );

@@ -1,11 +1,12 @@
 import type { Change } from '../../../core/registry/types.js';
 import { optionalText } from '../input.js';
+import { deliveryChannel, ledgerChannel } from '../names.js';
 import { operation } from '../operation.js';
 import { scalar, structure } from '../wire/shape.js';
 import { resourceOf } from './arn.js';
 import { SUBSCRIPTION_KIND, TOPIC_KIND } from './topic-registry.js';
 
-/** DeleteTopic: its subscriptions go with it, in one step. A topic that is not there is fine. */
+/** DeleteTopic: its subscriptions and what waits for them go with it, in one step. A topic that is not there is fine. */
 export const deleteTopic = operation({
   name: 'DeleteTopic',
   input: structure({ TopicArn: scalar }),
@@ -13,10 +14,13 @@ export const deleteTopic = operation({
   async run(call) {
     const { broker, topics } = call.services;
     const name = resourceOf(optionalText(call.input, 'TopicArn'), 'TopicArn');
-    if (topics.find(name) === undefined) return;
+    const topic = topics.find(name);
+    if (topic === undefined) return;
     const changes: Change[] = [{ do: 'remove', kind: TOPIC_KIND, key: name }];
-    for (const { key } of topics.subscriptionsOf(name)) {
+    if (topic.fifo) changes.push({ do: 'delete-queue', channel: ledgerChannel(name) });
+    for (const { key, queueName } of topics.subscriptionsOf(name)) {
       changes.push({ do: 'remove', kind: SUBSCRIPTION_KIND, key });
+      if (queueName === undefined) changes.push({ do: 'delete-queue', channel: deliveryChannel(key) });
     }
     await broker.change(changes);
   },

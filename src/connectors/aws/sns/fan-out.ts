@@ -1,89 +1,179 @@
+import { BrokerError } from '../../../core/errors.js';
 import type { OutgoingMessage } from '../../../core/message.js';
-import type { BrokerError } from '../../../core/errors.js';
-import { queueNameOfArn, topicArn } from '../names.js';
-import type { Call } from '../operation.js';
+import type { SendOutcome } from '../../../core/queue/types.js';
+import { deliveryChannel, ledgerChannel } from '../names.js';
+import type { AwsServices, Call } from '../operation.js';
 import { ATTRIBUTES_MAX } from '../sqs/message-attributes.js';
-import type { Queue } from '../sqs/queue-registry.js';
-import { md5Hex } from '../wire/md5.js';
-import { encodeAttributes } from '../wire/message-attributes.js';
-import { encodeOrigin } from '../wire/origin.js';
-import { notificationText } from './notification.js';
-import type { Publication } from './publication.js';
-import type { Subscription } from './topic-registry.js';
+import { sequenceNumber } from '../sqs/sequence-number.js';
+import { webhookCopy } from '../webhooks/webhook-copy.js';
+import { textFor } from './publication.js';
+import type { Content, Publication } from './publication.js';
+import { deliveredText, queueCopy, signatureFor } from './queue-copy.js';
+import type { Subscription } from './subscription.js';
+import type { Topic } from './topic-registry.js';
+
+/** Copies stored in one entry; a topic with more subscriptions takes several. */
+const ENTRY_COPIES_MAX = 10_000;
+const ENTRY_BYTES_MAX = 64 * 1024 * 1024;
+
+/** What Publish answers for one message. */
+export interface Published {
+  readonly MessageId: string;
+  readonly SequenceNumber: string | undefined;
+}
+
+/** One copy of a message, and whose it is. */
+interface Copy {
+  readonly message: OutgoingMessage;
+  readonly subscription: Subscription;
+  readonly content: Content;
+}
 
 /**
- * Sends publications to every subscribed queue as one broker call. Subscriptions of queues that are not there, and
- * messages a queue cannot take, are passed over, as they are on AWS without a dead-letter queue. Throws when the broker
- * is not available: then nothing is lost by publishing again.
+ * Stores a copy of each message for every subscription whose filter lets it through: all of them in one entry. What a queue
+ * cannot take goes to the subscription's dead-letter queue, or nowhere, as on AWS. Throws when the broker is not available:
+ * then nothing is lost by publishing again.
  */
-export async function fanOut(call: Call, topic: string, publications: readonly Publication[]): Promise<void> {
-  const messages: OutgoingMessage[] = [];
-  const { counters } = call.services;
-  for (const subscription of call.services.topics.subscriptionsOf(topic)) {
-    const queue = call.services.queues.find(queueNameOfArn(subscription.record.endpoint) ?? '');
-    for (const publication of publications) {
-      const message = queue === undefined ? undefined : copyFor(call, { subscription, queue, publication });
-      if (message === undefined) counters.fanOutDropped++;
-      else messages.push(message);
+export async function deliver(
+  call: Call,
+  topic: Topic,
+  publications: readonly Publication[],
+): Promise<readonly Published[]> {
+  if (topic.fifo) return deliverInOrder(call.services, topic, publications);
+  const copies: Copy[] = [];
+  for (const publication of publications) addCopies(call.services, topic, publication, copies);
+  await store(call.services, copies);
+  return publications.map(({ messageId }) => ({ MessageId: messageId, SequenceNumber: undefined }));
+}
+
+/**
+ * FIFO topics: the ledger's window says what is a duplicate, and its sequence is the topic's. Deciding and storing happen in
+ * one turn, so what was published first comes first in every queue; ledger and copies are one entry, so a duplicate is never
+ * taken for delivered when it was not.
+ */
+async function deliverInOrder(
+  services: AwsServices,
+  topic: Topic,
+  publications: readonly Publication[],
+): Promise<readonly Published[]> {
+  const { broker } = services;
+  const ledger = ledgerChannel(topic.name);
+  const { createdAt } = topic.record;
+  const copies: Copy[] = [];
+  const notes: OutgoingMessage[] = [];
+  const seen = new Set<string>();
+  let next = (broker.queueStats(ledger)?.lastSequence ?? 0) + 1;
+  for (const publication of publications) {
+    const { dedupId = '', groupId = '', messageId } = publication;
+    // Neither id holds a space, so the scopes cannot meet.
+    const scoped = topic.dedupPerGroup ? `${groupId} ${dedupId}` : dedupId;
+    notes.push({ channel: ledger, body: NO_BODY, id: messageId, dedupId: scoped });
+    if (seen.has(scoped) || broker.remembers(ledger, scoped)) continue;
+    seen.add(scoped);
+    publication.sequenceNumber = sequenceNumber(createdAt, next++);
+    addCopies(services, topic, publication, copies);
+  }
+  const outcomes = await broker.send([...notes, ...copies.map(({ message }) => message)]);
+  await handleRefused(services, copies, outcomes.slice(notes.length));
+  return notes.map((_, i) => {
+    const outcome = outcomes[i];
+    if (outcome?.ok !== true) throw outcome?.error ?? new BrokerError('internal', 'no outcome');
+    return { MessageId: outcome.id, SequenceNumber: sequenceNumber(createdAt, outcome.sequence) };
+  });
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+/** Adds a publication's copies for the subscriptions of its topic. */
+function addCopies(services: AwsServices, topic: Topic, publication: Publication, into: Copy[]): void {
+  for (const subscription of services.topics.subscriptionsOf(topic.name)) {
+    if (!subscription.confirmed) continue;
+    const text = textFor(publication, subscription.record.protocol);
+    if (subscription.filter !== undefined && !publication.values.passes(subscription.filter, text)) {
+      services.counters.fanOutFiltered++;
+      continue;
     }
+    const content: Content = { ...publication, text };
+    const message =
+      copyFor(services, subscription, content) ?? deadLetterCopy(services, subscription, content);
+    if (message === undefined) services.counters.fanOutDropped++;
+    else into.push({ message, subscription, content });
   }
-  if (messages.length === 0) return;
-  const outcomes = await call.services.broker.send(messages);
-  for (const outcome of outcomes) {
-    if (outcome.ok) continue;
+}
+
+/** The message one subscription gets; undefined when its queue is not there or cannot take it. */
+function copyFor(
+  services: AwsServices,
+  subscription: Subscription,
+  content: Content,
+): OutgoingMessage | undefined {
+  const { queueName, raw, key, record } = subscription;
+  if (queueName === undefined)
+    return webhookCopy(deliveryChannel(key), services.config, record.topic, content);
+  const queue = services.queues.find(queueName);
+  if (queue === undefined || (raw && content.attributes.length > ATTRIBUTES_MAX)) return undefined;
+  const text = queueText(services, subscription, content);
+  // A character of UTF-16 is three bytes of UTF-8 at most: nearly always that says enough.
+  const fits = text.length * 3 <= queue.messageBytesMax || Buffer.byteLength(text) <= queue.messageBytesMax;
+  return fits ? queueCopy(services, queue, { subscription, content, text }) : undefined;
+}
+
+/** What queues get is signed only where that is turned on: it costs more than all the rest. */
+function queueText(services: AwsServices, subscription: Subscription, content: Content): string {
+  const sign =
+    services.config.signQueueDeliveries && !subscription.raw && content.sequenceNumber === undefined;
+  const signed = sign ? signatureFor(services, subscription, content) : undefined;
+  return deliveredText(services, subscription, content, signed);
+}
+
+/** The message for a subscription's dead-letter queue; undefined when it has none or that is not there. */
+function deadLetterCopy(
+  services: AwsServices,
+  subscription: Subscription,
+  content: Content,
+): OutgoingMessage | undefined {
+  const { deadLetterQueue } = subscription;
+  const queue = deadLetterQueue === undefined ? undefined : services.queues.find(deadLetterQueue);
+  if (queue === undefined) return undefined;
+  services.counters.fanOutDeadLettered++;
+  const text = queueText(services, subscription, content);
+  return queueCopy(services, queue, { subscription, content, text });
+}
+
+async function store(services: AwsServices, copies: readonly Copy[]): Promise<void> {
+  for (let from = 0; from < copies.length;) {
+    let bytes = 0;
+    let to = from;
+    while (to < copies.length && to - from < ENTRY_COPIES_MAX) {
+      bytes += copies[to]?.message.body.length ?? 0;
+      if (bytes > ENTRY_BYTES_MAX && to > from) break;
+      to++;
+    }
+    const part = copies.slice(from, to);
+    await handleRefused(services, part, await services.broker.send(part.map(({ message }) => message)));
+    from = to;
+  }
+}
+
+/** Copies a queue refused (it went meanwhile) are dead letters. Throws when the broker as a whole refused. */
+async function handleRefused(
+  services: AwsServices,
+  copies: readonly Copy[],
+  outcomes: readonly SendOutcome[],
+): Promise<void> {
+  const letters: OutgoingMessage[] = [];
+  for (let i = 0; i < copies.length; i++) {
+    const outcome = outcomes[i];
+    const copy = copies[i];
+    if (copy === undefined || outcome?.ok !== false) continue;
     if (isPassing(outcome.error)) throw outcome.error;
-    counters.fanOutDropped++;
+    const letter = deadLetterCopy(services, copy.subscription, copy.content);
+    if (letter === undefined) services.counters.fanOutDropped++;
+    else letters.push(letter);
   }
+  if (letters.length > 0) await services.broker.send(letters);
 }
 
 function isPassing({ kind }: BrokerError): boolean {
   return kind === 'unavailable' || kind === 'draining' || kind === 'internal';
-}
-
-interface Copy {
-  readonly subscription: Subscription;
-  readonly queue: Queue;
-  readonly publication: Publication;
-}
-
-/** The message one subscription gets; undefined when its queue cannot take it. */
-function copyFor(call: Call, { subscription, queue, publication }: Copy): OutgoingMessage | undefined {
-  const { config, clock, ids } = call.services;
-  const { raw, record, key } = subscription;
-  const { attributes } = publication;
-  if (raw && attributes.length > ATTRIBUTES_MAX) return undefined;
-  const now = clock.now();
-  const text = raw
-    ? publication.message
-    : notificationText({
-        ...publication,
-        topicArn: topicArn(config, record.topic),
-        timestamp: now,
-        unsubscribeUrl: `${call.origin}/?Action=Unsubscribe&SubscriptionArn=${topicArn(config, key)}`,
-      });
-  const body = Buffer.from(text, 'utf8');
-  if (body.length > queue.messageBytesMax) return undefined;
-  const canonical = raw && attributes.length > 0 ? encodeAttributes(attributes) : undefined;
-  const id = ids.uuid();
-  const origin = encodeOrigin({
-    messageId: id,
-    bodyMd5: md5Hex(body),
-    sentAt: now,
-    senderId: call.senderId,
-    groupId: publication.groupId,
-    dedupId: undefined,
-    traceHeader: undefined,
-    topicArn: raw ? topicArn(config, record.topic) : undefined,
-    subject: raw ? publication.subject : undefined,
-    attributes: canonical,
-    attributesMd5: canonical === undefined ? undefined : md5Hex(canonical),
-  });
-  return {
-    channel: queue.channel,
-    body,
-    id,
-    clientId: call.senderId,
-    origin: { protocol: 'aws', bytes: origin },
-    policy: queue.delayMs === 0 ? undefined : { delayMs: queue.delayMs },
-  };
 }

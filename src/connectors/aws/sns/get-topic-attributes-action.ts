@@ -1,9 +1,9 @@
-import { topicArn } from '../names.js';
 import { operation } from '../operation.js';
 import { entryMap, scalar, structure } from '../wire/shape.js';
 import { topicOf } from './arn.js';
+import { topicAttributeAnswer } from './topic-attributes.js';
 
-/** GetTopicAttributes. */
+/** GetTopicAttributes. Subscriptions go at once when they are ended, so none is ever counted as deleted. */
 export const getTopicAttributes = operation({
   name: 'GetTopicAttributes',
   input: structure({ TopicArn: scalar }),
@@ -12,16 +12,17 @@ export const getTopicAttributes = operation({
     const { config, topics } = call.services;
     const topic = topicOf(call, call.input);
     let confirmed = 0;
-    for (const _ of topics.subscriptionsOf(topic.name)) confirmed++;
+    let pending = 0;
+    for (const subscription of topics.subscriptionsOf(topic.name)) {
+      if (subscription.confirmed) confirmed++;
+      else pending++;
+    }
     return {
       Attributes: {
-        TopicArn: topicArn(config, topic.name),
-        Owner: config.accountId,
-        DisplayName: '',
+        ...topicAttributeAnswer(config, topic.name, topic.record.attributes),
         SubscriptionsConfirmed: String(confirmed),
-        SubscriptionsPending: '0',
+        SubscriptionsPending: String(pending),
         SubscriptionsDeleted: '0',
-        ...topic.record.attributes,
       },
     };
   },

@@ -1,27 +1,34 @@
 import type { MessageAttribute } from '../wire/message-attributes.js';
+import type { Content } from './publication.js';
 
-/** What an enveloped delivery says. */
-export interface Notification {
-  readonly messageId: string;
-  readonly topicArn: string;
-  readonly subject: string | undefined;
-  readonly message: string;
-  /** Unix ms. */
-  readonly timestamp: number;
-  readonly unsubscribeUrl: string;
-  readonly attributes: readonly MessageAttribute[];
+/** A signature and where its certificate is. */
+export interface Signed {
+  /** `1` (SHA1withRSA) or `2` (SHA256withRSA). */
+  readonly version: string;
+  /** Base64. */
+  readonly signature: string;
+  readonly certificateUrl: string;
 }
 
 /** The `Notification` document in AWS's order and layout; what is not set is absent. */
-export function notificationText(notification: Notification): string {
-  const { messageId, topicArn, subject, message, timestamp, unsubscribeUrl, attributes } = notification;
-  const lines = [field('Type', 'Notification'), field('MessageId', messageId), field('TopicArn', topicArn)];
+export function notificationText(
+  content: Content,
+  place: {
+    readonly topicArn: string;
+    readonly unsubscribeUrl: string;
+    /** Absent for FIFO topics, as on AWS, and where it is turned off. */
+    readonly signed: Signed | undefined;
+  },
+): string {
+  const { messageId, subject, text, timestamp, attributes, sequenceNumber } = content;
+  const { signed } = place;
+  const lines = [field('Type', 'Notification'), field('MessageId', messageId)];
+  if (sequenceNumber !== undefined) lines.push(field('SequenceNumber', sequenceNumber));
+  lines.push(field('TopicArn', place.topicArn));
   if (subject !== undefined) lines.push(field('Subject', subject));
-  lines.push(
-    field('Message', message),
-    field('Timestamp', new Date(timestamp).toISOString()),
-    field('UnsubscribeURL', unsubscribeUrl),
-  );
+  lines.push(field('Message', text), field('Timestamp', isoTime(timestamp)));
+  if (signed !== undefined) lines.push(...signatureFields(signed));
+  lines.push(field('UnsubscribeURL', place.unsubscribeUrl));
   if (attributes.length > 0) {
     const entries = attributes.map(
       (attribute) => `    ${JSON.stringify(attribute.name)} : ${attributeText(attribute)}`,
@@ -29,6 +36,64 @@ export function notificationText(notification: Notification): string {
     lines.push(`  "MessageAttributes" : {\n${entries.join(',\n')}\n  }`);
   }
   return `{\n${lines.join(',\n')}\n}`;
+}
+
+/** A request to confirm that a subscription begins, or that it ended. */
+export interface Confirmation {
+  readonly type: 'SubscriptionConfirmation' | 'UnsubscribeConfirmation';
+  readonly messageId: string;
+  readonly token: string;
+  readonly topicArn: string;
+  readonly message: string;
+  readonly subscribeUrl: string;
+  /** Unix ms. */
+  readonly timestamp: number;
+}
+
+/** The document of a confirmation in AWS's order and layout. */
+export function confirmationText(confirmation: Confirmation, signed: Signed): string {
+  const lines = [
+    field('Type', confirmation.type),
+    field('MessageId', confirmation.messageId),
+    field('Token', confirmation.token),
+    field('TopicArn', confirmation.topicArn),
+    field('Message', confirmation.message),
+    field('SubscribeURL', confirmation.subscribeUrl),
+    field('Timestamp', isoTime(confirmation.timestamp)),
+    ...signatureFields(signed),
+  ];
+  return `{\n${lines.join(',\n')}\n}`;
+}
+
+/** What is signed of a notification: keys in byte order, each with its value, a line each. */
+export function notificationToSign(content: Content, topicArn: string): string {
+  const { text, messageId, subject, timestamp } = content;
+  return (
+    `Message\n${text}\nMessageId\n${messageId}\n` +
+    (subject === undefined ? '' : `Subject\n${subject}\n`) +
+    `Timestamp\n${isoTime(timestamp)}\nTopicArn\n${topicArn}\nType\nNotification\n`
+  );
+}
+
+/** What is signed of a confirmation. */
+export function confirmationToSign(confirmation: Confirmation): string {
+  const { message, messageId, subscribeUrl, timestamp, token, topicArn, type } = confirmation;
+  return (
+    `Message\n${message}\nMessageId\n${messageId}\nSubscribeURL\n${subscribeUrl}\n` +
+    `Timestamp\n${isoTime(timestamp)}\nToken\n${token}\nTopicArn\n${topicArn}\nType\n${type}\n`
+  );
+}
+
+function signatureFields({ version, signature, certificateUrl }: Signed): readonly string[] {
+  return [
+    field('SignatureVersion', version),
+    field('Signature', signature),
+    field('SigningCertURL', certificateUrl),
+  ];
+}
+
+function isoTime(unixMs: number): string {
+  return new Date(unixMs).toISOString();
 }
 
 function field(name: string, value: string): string {

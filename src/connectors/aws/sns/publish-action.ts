@@ -3,7 +3,7 @@ import { optionalText } from '../input.js';
 import { operation } from '../operation.js';
 import { entryMap, scalar, scalars, structure } from '../wire/shape.js';
 import { topicOf } from './arn.js';
-import { fanOut } from './fan-out.js';
+import { deliver } from './fan-out.js';
 import { readPublication } from './publication.js';
 
 /** Fields of a message to publish: of Publish itself and of each batch entry. */
@@ -20,7 +20,7 @@ export const publicationFields = {
 export const publish = operation({
   name: 'Publish',
   input: structure({ TopicArn: scalar, TargetArn: scalar, PhoneNumber: scalar, ...publicationFields }),
-  output: structure({ MessageId: scalar }),
+  output: scalars('MessageId', 'SequenceNumber'),
   async run(call) {
     const { input } = call;
     const targets = ['TopicArn', 'TargetArn', 'PhoneNumber'].filter(
@@ -33,9 +33,11 @@ export const publish = operation({
       );
     }
     if (target === 'PhoneNumber') throw invalidSnsParameter('PhoneNumber Reason: this endpoint sends no SMS');
+    if (target === 'TargetArn' && optionalText(input, target)?.includes(':endpoint/') === true) {
+      throw invalidSnsParameter('TargetArn Reason: No endpoint found for the target arn specified');
+    }
     const topic = topicOf(call, input, target);
-    const publication = readPublication(call, input);
-    await fanOut(call, topic.name, [publication]);
-    return { MessageId: publication.messageId };
+    const [published] = await deliver(call, topic, [readPublication(call, topic, input)]);
+    return published;
   },
 });

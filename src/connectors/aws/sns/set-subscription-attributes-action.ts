@@ -1,25 +1,45 @@
+import { BrokerError } from '../../../core/errors.js';
 import { SNS_FAULTS } from '../errors.js';
 import { optionalText } from '../input.js';
 import { operation } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
-import { scalar, structure } from '../wire/shape.js';
+import { scalars } from '../wire/shape.js';
 import { subscriptionKeyOf } from './arn.js';
-import { checkSubscriptionAttribute } from './subscription-attributes.js';
+import { checkFilterCount } from './filter-limits.js';
+import { withSubscriptionAttribute } from './subscription-attributes.js';
 import { SUBSCRIPTION_KIND } from './topic-registry.js';
 
-/** SetSubscriptionAttributes: one attribute a call. */
+/** Tries against concurrent writers before the client is told to try itself. */
+const ATTEMPTS_MAX = 5;
+
+/** SetSubscriptionAttributes: one attribute a call; an empty value takes it back. */
 export const setSubscriptionAttributes = operation({
   name: 'SetSubscriptionAttributes',
-  input: structure({ SubscriptionArn: scalar, AttributeName: scalar, AttributeValue: scalar }),
+  input: scalars('SubscriptionArn', 'AttributeName', 'AttributeValue'),
   output: undefined,
   async run(call) {
     const { broker, topics } = call.services;
-    const subscription = topics.findSubscription(subscriptionKeyOf(call.input));
-    if (subscription === undefined) throw new AwsFault(SNS_FAULTS.notFound, 'Subscription does not exist');
     const name = optionalText(call.input, 'AttributeName') ?? '';
-    const value = checkSubscriptionAttribute(name, optionalText(call.input, 'AttributeValue') ?? '', '');
-    const { key, record, version } = subscription;
-    const changed = { ...record, attributes: { ...record.attributes, [name]: value } };
-    await broker.change([{ do: 'put', kind: SUBSCRIPTION_KIND, key, value: changed, expected: version }]);
+    const value = optionalText(call.input, 'AttributeValue') ?? '';
+    for (let attempt = 1; ; attempt++) {
+      const subscription = topics.findSubscription(subscriptionKeyOf(call.input));
+      if (subscription === undefined) throw new AwsFault(SNS_FAULTS.notFound, 'Subscription does not exist');
+      const { key, record, version, filter } = subscription;
+      const { topic, protocol, endpoint } = record;
+      const attributes = withSubscriptionAttribute(
+        record.attributes,
+        { name, value, prefix: '' },
+        { topicFifo: topics.find(topic)?.fifo === true, protocol, endpoint },
+      );
+      if (filter === undefined && attributes['FilterPolicy'] !== undefined) checkFilterCount(topics, topic);
+      try {
+        await broker.change([
+          { do: 'put', kind: SUBSCRIPTION_KIND, key, value: { ...record, attributes }, expected: version },
+        ]);
+        return;
+      } catch (error) {
+        if (BrokerError.from(error).kind !== 'precondition' || attempt >= ATTEMPTS_MAX) throw error;
+      }
+    }
   },
 });

@@ -1,19 +1,29 @@
 import { BrokerError } from '../../../core/errors.js';
+import type { Change } from '../../../core/registry/types.js';
 import { SNS_FAULTS, invalidSnsParameter } from '../errors.js';
 import { optionalText, textMapOf } from '../input.js';
 import type { Input } from '../input.js';
-import { FIFO_SUFFIX, queueNameOfArn, topicArn } from '../names.js';
+import { deliveryChannel, FIFO_SUFFIX, queueNameOfArn, topicArn } from '../names.js';
 import { operation } from '../operation.js';
 import type { Call } from '../operation.js';
+import { DELIVERY_QUEUE } from '../webhooks/delivery-queue.js';
 import { AwsFault } from '../wire/fault.js';
 import { entryMap, scalar, structure } from '../wire/shape.js';
 import { topicOf } from './arn.js';
-import { checkSubscriptionAttribute } from './subscription-attributes.js';
+import { checkFilterCount } from './filter-limits.js';
+import { isWebhook } from './subscription.js';
+import type { Subscription, SubscriptionRecord } from './subscription.js';
+import { readSubscriptionAttributes } from './subscription-attributes.js';
+import { newToken, tokenChange } from './tokens.js';
 import { SUBSCRIPTION_KIND, TOPIC_KIND } from './topic-registry.js';
-import type { SubscriptionRecord } from './topic-registry.js';
+import type { Topic } from './topic-registry.js';
 
 /** Tries against concurrent writers before the client is told to try itself. */
 const ATTEMPTS_MAX = 5;
+/** As many as AWS allows a FIFO topic; they also bound the entry of a publish. */
+const FIFO_SUBSCRIPTIONS_MAX = 100;
+const ENDPOINT_CHARS_MAX = 2_048;
+const PENDING = 'pending confirmation';
 
 const PROTOCOLS: ReadonlySet<string> = new Set([
   'http',
@@ -27,7 +37,10 @@ const PROTOCOLS: ReadonlySet<string> = new Set([
   'firehose',
 ]);
 
-/** Subscribe: a queue to a topic, confirmed at once. Topic, protocol and endpoint make a subscription unique. */
+/**
+ * Subscribe: a queue, confirmed at once, or an http or https endpoint, which is asked to confirm. Topic, protocol and
+ * endpoint make a subscription unique; subscribing again while it is pending asks again.
+ */
 export const subscribe = operation({
   name: 'Subscribe',
   input: structure({
@@ -40,16 +53,23 @@ export const subscribe = operation({
   output: structure({ SubscriptionArn: scalar }),
   async run(call) {
     const { input, services } = call;
-    const protocol = readProtocol(input);
-    const endpoint = readEndpoint(input);
-    const attributes: Record<string, string> = {};
-    for (const [name, value] of textMapOf(input, 'Attributes')) {
-      attributes[name] = checkSubscriptionAttribute(name, value, 'Attributes Reason: ');
-    }
-    const asked = { protocol, endpoint, attributes };
+    const { fifo } = topicOf(call, input);
+    const protocol = readProtocol(input, fifo);
+    const endpoint = readEndpoint(call, protocol, fifo);
+    const attributes = readSubscriptionAttributes(textMapOf(input, 'Attributes'), {
+      topicFifo: fifo,
+      protocol,
+      endpoint,
+    });
+    if (isWebhook(protocol)) await services.signing.ready();
     for (let attempt = 1; ; attempt++) {
       try {
-        return { SubscriptionArn: topicArn(services.config, await subscribeOnce(call, asked)) };
+        const { key, record } = await subscribeOnce(call, { protocol, endpoint, attributes });
+        const arn = topicArn(services.config, key);
+        if (record.pendingToken === undefined) return { SubscriptionArn: arn };
+        await services.webhooks.askToConfirm(record, { token: record.pendingToken });
+        const wanted = optionalText(input, 'ReturnSubscriptionArn')?.toLowerCase() === 'true';
+        return { SubscriptionArn: wanted ? arn : PENDING };
       } catch (error) {
         const { kind } = BrokerError.from(error);
         if ((kind !== 'precondition' && kind !== 'not-found') || attempt >= ATTEMPTS_MAX) throw error;
@@ -60,59 +80,105 @@ export const subscribe = operation({
 
 type Asked = Pick<SubscriptionRecord, 'protocol' | 'endpoint' | 'attributes'>;
 
-/** Makes the subscription unless it is there, and gives its key. Throws `precondition` when another writer came first. */
-async function subscribeOnce(call: Call, asked: Asked): Promise<string> {
-  const { broker, clock, ids } = call.services;
+/** Makes the subscription unless it is there. Throws `precondition` when another writer came first. */
+async function subscribeOnce(call: Call, asked: Asked): Promise<Pick<Subscription, 'key' | 'record'>> {
+  const { broker, clock, ids, topics } = call.services;
   const topic = topicOf(call, call.input);
   const known = existing(call, topic.name, asked);
   if (known !== undefined) return known;
+  if (topic.fifo && topics.subscriptionCount(topic.name) >= FIFO_SUBSCRIPTIONS_MAX) {
+    throw new AwsFault(
+      SNS_FAULTS.subscriptionLimitExceeded,
+      `A FIFO topic has at most ${FIFO_SUBSCRIPTIONS_MAX} subscriptions.`,
+    );
+  }
+  if (asked.attributes['FilterPolicy'] !== undefined) checkFilterCount(topics, topic.name);
   const key = `${topic.name}:${ids.uuid()}`;
+  const now = clock.now();
+  const pendingToken = isWebhook(asked.protocol) ? newToken(ids) : undefined;
   const record: SubscriptionRecord = {
     topic: topic.name,
-    createdAt: Math.floor(clock.now() / 1000),
+    createdAt: Math.floor(now / 1000),
     ...asked,
+    origin: call.origin,
+    pendingToken,
   };
-  await broker.change([
+  const changes: Change[] = [
     // Writing the topic back as it is makes the step fail when the topic goes, or another subscriber comes, meanwhile.
-    { do: 'put', kind: TOPIC_KIND, key: topic.name, value: topic.record, expected: topic.version },
+    rewritten(topic),
     { do: 'put', kind: SUBSCRIPTION_KIND, key, value: record, expected: 0 },
-  ]);
-  return key;
+  ];
+  if (pendingToken !== undefined) {
+    changes.push(
+      { do: 'create-queue', channel: deliveryChannel(key), settings: DELIVERY_QUEUE },
+      tokenChange(pendingToken, { subscription: key, createdAt: now }),
+    );
+  }
+  await broker.change(changes);
+  return { key, record };
 }
 
-/** The key of the subscription that is there already. Throws InvalidParameter when its attributes differ. */
-function existing(call: Call, topic: string, asked: Asked): string | undefined {
-  for (const { key, record } of call.services.topics.subscriptionsOf(topic)) {
+function rewritten({ name, record, version }: Topic): Change {
+  return { do: 'put', kind: TOPIC_KIND, key: name, value: record, expected: version };
+}
+
+/** The subscription that is there already. Throws InvalidParameter when its attributes differ. */
+function existing(call: Call, topic: string, asked: Asked): Subscription | undefined {
+  for (const subscription of call.services.topics.subscriptionsOf(topic)) {
+    const { record } = subscription;
     if (record.protocol !== asked.protocol || record.endpoint !== asked.endpoint) continue;
-    const raw = record.attributes['RawMessageDelivery'] ?? 'false';
-    if ((asked.attributes['RawMessageDelivery'] ?? raw) !== raw) {
-      throw invalidSnsParameter('Attributes Reason: Subscription already exists with different attributes');
+    for (const [name, value] of Object.entries(asked.attributes)) {
+      const mine = record.attributes[name] ?? (name === 'RawMessageDelivery' ? 'false' : undefined);
+      if (mine !== value) {
+        throw invalidSnsParameter('Attributes Reason: Subscription already exists with different attributes');
+      }
     }
-    return key;
+    return subscription;
   }
   return undefined;
 }
 
-function readProtocol(input: Input): string {
+function readProtocol(input: Input, fifo: boolean): string {
   const protocol = optionalText(input, 'Protocol') ?? '';
   if (!PROTOCOLS.has(protocol)) {
     throw invalidSnsParameter(`Amazon SNS does not support this protocol string: ${protocol.slice(0, 100)}`);
   }
-  if (protocol !== 'sqs') {
+  if (protocol === 'sqs') return protocol;
+  if (fifo) {
+    throw invalidSnsParameter(
+      `Invalid protocol type: ${protocol}. FIFO topics deliver to Amazon SQS queues only`,
+    );
+  }
+  if (!isWebhook(protocol)) {
     throw invalidSnsParameter(`Protocol Reason: this endpoint does not deliver to ${protocol}`);
   }
   return protocol;
 }
 
-function readEndpoint(input: Input): string {
-  const endpoint = optionalText(input, 'Endpoint') ?? '';
+function readEndpoint(call: Call, protocol: string, fifo: boolean): string {
+  const endpoint = optionalText(call.input, 'Endpoint') ?? '';
+  if (isWebhook(protocol)) {
+    checkUrl(call, endpoint, protocol);
+    return endpoint;
+  }
   const queue = queueNameOfArn(endpoint);
   if (queue === undefined) throw invalidSnsParameter('SQS endpoint ARN');
-  if (queue.endsWith(FIFO_SUFFIX)) {
-    throw new AwsFault(
-      SNS_FAULTS.invalidParameter,
-      'Invalid parameter: Invalid parameter: Endpoint Reason: FIFO SQS Queues can not be subscribed to standard SNS topics',
+  if (queue.endsWith(FIFO_SUFFIX) && !fifo) {
+    throw invalidSnsParameter(
+      'Invalid parameter: Endpoint Reason: FIFO SQS Queues can not be subscribed to standard SNS topics',
     );
   }
   return endpoint;
+}
+
+function checkUrl(call: Call, endpoint: string, protocol: string): void {
+  if (!endpoint.startsWith(`${protocol}://`)) {
+    throw invalidSnsParameter('Endpoint must match the specified protocol');
+  }
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (url === undefined || url.hostname === '' || endpoint.length > ENDPOINT_CHARS_MAX) {
+    throw invalidSnsParameter('Endpoint Reason: not a URL that can be posted to');
+  }
+  const fault = call.services.webhooks.endpointFault(url);
+  if (fault !== undefined) throw invalidSnsParameter(`Endpoint Reason: ${fault}`);
 }

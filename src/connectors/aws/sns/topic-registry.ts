@@ -1,5 +1,7 @@
 import type { Broker } from '../../../core/broker-api.js';
 import type { RegistryEntry } from '../../../core/registry/types.js';
+import { readSubscription } from './subscription.js';
+import type { Subscription, SubscriptionRecord } from './subscription.js';
 
 export const TOPIC_KIND = 'aws.topic';
 export const SUBSCRIPTION_KIND = 'aws.subscription';
@@ -10,38 +12,33 @@ export interface TopicRecord {
   readonly createdAt: number;
   readonly attributes: Readonly<Record<string, string>>;
   readonly tags: Readonly<Record<string, string>>;
+  /** JSON text; kept and given back. */
+  readonly dataProtectionPolicy?: string | undefined;
 }
 
-/** What the registry keeps of a subscription, under `{topic}:{id}`. */
-export interface SubscriptionRecord {
-  readonly topic: string;
-  readonly protocol: string;
-  /** ARN of the queue. */
-  readonly endpoint: string;
-  /** Unix seconds. */
-  readonly createdAt: number;
-  readonly attributes: Readonly<Record<string, string>>;
-}
-
+/** A topic with what publishing needs read out of its attributes. */
 export interface Topic {
   readonly name: string;
   readonly record: TopicRecord;
   readonly version: number;
+  readonly fifo: boolean;
+  readonly contentBasedDedup: boolean;
+  readonly dedupPerGroup: boolean;
 }
 
-export interface Subscription {
-  /** `{topic}:{id}`: the end of its ARN. */
-  readonly key: string;
-  readonly record: SubscriptionRecord;
-  readonly version: number;
-  readonly raw: boolean;
-}
+/** Told of subscriptions as they come, change (`subscription` is the new state) and go (undefined). */
+export type SubscriptionListener = (key: string, subscription: Subscription | undefined) => void;
 
-/** Topics and subscriptions: registry entries without channels, with an index from topic to subscriptions. */
+/** Topics and subscriptions: registry entries, with an index from topic to subscriptions and their filters compiled. */
 export class TopicRegistry {
   readonly #broker: Broker;
   readonly #byTopic = new Map<string, Map<string, Subscription>>();
+  /** Read-out forms by name, good for as long as the registry holds the same value. */
+  readonly #read = new Map<string, Topic>();
+  /** Subscriptions with a filter policy. */
+  filterCount = 0;
   #unwatch: (() => void) | undefined;
+  #listener: SubscriptionListener | undefined;
 
   constructor(broker: Broker) {
     this.#broker = broker;
@@ -57,12 +54,29 @@ export class TopicRegistry {
   stop(): void {
     this.#unwatch?.();
     this.#unwatch = undefined;
+    this.#listener = undefined;
     this.#byTopic.clear();
+    this.#read.clear();
+    this.filterCount = 0;
+  }
+
+  /** Tells `listener` of every subscription there is, and from then on of every change. One listener. */
+  follow(listener: SubscriptionListener): void {
+    this.#listener = listener;
+    for (const subscription of this.subscriptions()) listener(subscription.key, subscription);
   }
 
   find(name: string): Topic | undefined {
     const entry = this.#broker.registry.get<TopicRecord>(TOPIC_KIND, name);
-    return entry === undefined ? undefined : { name, record: entry.value, version: entry.version };
+    if (entry === undefined) {
+      this.#read.delete(name);
+      return undefined;
+    }
+    const known = this.#read.get(name);
+    if (known !== undefined && known.record === entry.value) return known;
+    const topic = readTopic(name, entry.value, entry.version);
+    this.#read.set(name, topic);
+    return topic;
   }
 
   /** All, by name. */
@@ -79,6 +93,10 @@ export class TopicRegistry {
     return this.#byTopic.get(topic)?.values() ?? [];
   }
 
+  subscriptionCount(topic: string): number {
+    return this.#byTopic.get(topic)?.size ?? 0;
+  }
+
   /** All, by topic and id. */
   subscriptions(): readonly Subscription[] {
     return this.#broker.registry
@@ -90,21 +108,31 @@ export class TopicRegistry {
   #seen(key: string, entry: RegistryEntry | undefined): void {
     const topic = topicOfKey(key);
     const known = this.#byTopic.get(topic);
+    if (known?.get(key)?.filter !== undefined) this.filterCount--;
     if (entry === undefined) {
       known?.delete(key);
       if (known?.size === 0) this.#byTopic.delete(topic);
+      this.#listener?.(key, undefined);
       return;
     }
-    const record = entry.value as SubscriptionRecord;
-    const subscription: Subscription = {
-      key,
-      record,
-      version: entry.version,
-      raw: record.attributes['RawMessageDelivery'] === 'true',
-    };
+    const subscription = readSubscription(key, entry.value as SubscriptionRecord, entry.version);
+    if (subscription.filter !== undefined) this.filterCount++;
     if (known === undefined) this.#byTopic.set(topic, new Map([[key, subscription]]));
     else known.set(key, subscription);
+    this.#listener?.(key, subscription);
   }
+}
+
+function readTopic(name: string, record: TopicRecord, version: number): Topic {
+  const { attributes } = record;
+  return {
+    name,
+    record,
+    version,
+    fifo: attributes['FifoTopic'] === 'true',
+    contentBasedDedup: attributes['ContentBasedDeduplication'] === 'true',
+    dedupPerGroup: attributes['FifoThroughputScope'] === 'MessageGroup',
+  };
 }
 
 function topicOfKey(key: string): string {

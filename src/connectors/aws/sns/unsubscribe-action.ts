@@ -1,17 +1,44 @@
+import type { Change } from '../../../core/registry/types.js';
+import { SNS_FAULTS } from '../errors.js';
+import { deliveryChannel } from '../names.js';
 import { operation } from '../operation.js';
-import { scalar, structure } from '../wire/shape.js';
+import { AwsFault } from '../wire/fault.js';
+import { scalars } from '../wire/shape.js';
 import { subscriptionKeyOf } from './arn.js';
+import { isWebhook } from './subscription.js';
+import { newToken, tokenChange } from './tokens.js';
 import { SUBSCRIPTION_KIND } from './topic-registry.js';
 
-/** Unsubscribe: a subscription that is not there is fine. */
+/**
+ * Unsubscribe: also by the unsigned link in a notification, unless its subscriber asked otherwise. Endpoints are told, with
+ * a token that brings the subscription back. One that is not there is fine.
+ */
 export const unsubscribe = operation({
   name: 'Unsubscribe',
-  input: structure({ SubscriptionArn: scalar }),
+  input: scalars('SubscriptionArn'),
   output: undefined,
+  allowsUnsigned: () => true,
   async run(call) {
     const key = subscriptionKeyOf(call.input);
-    const { broker, topics } = call.services;
-    if (topics.findSubscription(key) === undefined) return;
-    await broker.change([{ do: 'remove', kind: SUBSCRIPTION_KIND, key }]);
+    const { broker, topics, clock, ids, webhooks } = call.services;
+    const subscription = topics.findSubscription(key);
+    if (subscription === undefined) return;
+    const { record, confirmed } = subscription;
+    if (record.authenticateOnUnsubscribe === true && !call.signed) {
+      throw new AwsFault(
+        SNS_FAULTS.authorizationError,
+        'This subscription can only be ended by a request that is signed',
+      );
+    }
+    const changes: Change[] = [{ do: 'remove', kind: SUBSCRIPTION_KIND, key }];
+    if (isWebhook(record.protocol)) changes.push({ do: 'delete-queue', channel: deliveryChannel(key) });
+    if (!isWebhook(record.protocol) || !confirmed) {
+      await broker.change(changes);
+      return;
+    }
+    const token = newToken(ids);
+    changes.push(tokenChange(token, { subscription: key, createdAt: clock.now(), ended: record }));
+    await broker.change(changes);
+    await webhooks.askToConfirm(record, { token, ended: key });
   },
 });

@@ -5,7 +5,7 @@ import { faultOf, invalidParameterValue, invalidValue, missingParameter, SQS_FAU
 import { optionalInteger, optionalText } from '../input.js';
 import type { Input } from '../input.js';
 import { groupChannel } from '../names.js';
-import type { Call } from '../operation.js';
+import type { AwsServices, Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 import { jsonString } from '../wire/json.js';
 import { md5Hex } from '../wire/md5.js';
@@ -130,13 +130,13 @@ export function plainBodies(call: Call, inputs: readonly Input[]): readonly Buff
 
 /** Channel and deduplication of a message: FIFO ones go to their group's sub-channel. */
 export function placeOf(
-  call: Call,
+  { services }: { readonly services: Pick<AwsServices, 'broker'> },
   queue: Queue,
   groupId: string | undefined,
   dedupId: string | undefined,
 ): Pick<OutgoingMessage, 'channel' | 'dedupId'> {
   if (!queue.fifo || groupId === undefined) return { channel: queue.channel, dedupId: undefined };
-  const base = call.services.broker.resolve(queue.channel);
+  const base = services.broker.resolve(queue.channel);
   // Neither id holds a space, so the scopes cannot meet.
   const scoped = queue.dedupPerGroup && dedupId !== undefined ? `${groupId} ${dedupId}` : dedupId;
   return { channel: groupChannel(base, groupId), dedupId: scoped };

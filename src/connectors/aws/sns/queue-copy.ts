@@ -1,0 +1,86 @@
+import type { OutgoingMessage } from '../../../core/message.js';
+import { topicArn } from '../names.js';
+import type { AwsServices } from '../operation.js';
+import { placeOf } from '../sqs/outgoing-message.js';
+import type { Queue } from '../sqs/queue-registry.js';
+import { md5Hex } from '../wire/md5.js';
+import { encodeAttributes } from '../wire/message-attributes.js';
+import { encodeOrigin } from '../wire/origin.js';
+import { notificationText, notificationToSign } from './notification.js';
+import type { Signed } from './notification.js';
+import type { Content } from './publication.js';
+import type { Subscription } from './subscription.js';
+
+/** What building a delivery works with. */
+type DeliveryServices = Omit<AwsServices, 'webhooks'>;
+
+/** The text a subscription gets: the bare message when it is raw, else the `Notification` around it. */
+export function deliveredText(
+  services: DeliveryServices,
+  subscription: Subscription,
+  content: Content,
+  signed: Signed | undefined,
+): string {
+  if (subscription.raw) return content.text;
+  const { config } = services;
+  const { record, key } = subscription;
+  const origin = record.origin ?? services.origin();
+  return notificationText(content, {
+    topicArn: topicArn(config, record.topic),
+    unsubscribeUrl: `${origin}/?Action=Unsubscribe&SubscriptionArn=${topicArn(config, key)}`,
+    signed,
+  });
+}
+
+/** The signature that goes into a subscription's `Notification`. The key must be there (`signing.ready`). */
+export function signatureFor(
+  services: DeliveryServices,
+  subscription: Subscription,
+  content: Content,
+): Signed {
+  const { config, signing, topics } = services;
+  const { topic, origin } = subscription.record;
+  const version = topics.find(topic)?.record.attributes['SignatureVersion'] === '2' ? '2' : '1';
+  const toSign = notificationToSign(content, topicArn(config, topic));
+  return {
+    version,
+    // One signature serves all subscriptions of a message that get the same text.
+    signature: signing.sign(toSign, version),
+    certificateUrl: (origin ?? services.origin()) + signing.certificatePath,
+  };
+}
+
+/** The message for a queue: the text, and what SQS tells beside it. */
+export function queueCopy(
+  services: DeliveryServices,
+  queue: Queue,
+  { subscription, content, text }: { subscription: Subscription; content: Content; text: string },
+): OutgoingMessage {
+  const { raw, record } = subscription;
+  const { groupId, attributes } = content;
+  const body = Buffer.from(text, 'utf8');
+  const canonical = raw && attributes.length > 0 ? encodeAttributes(attributes) : undefined;
+  const id = services.ids.uuid();
+  const dedupId = queue.fifo ? content.dedupId : undefined;
+  const origin = encodeOrigin({
+    messageId: id,
+    bodyMd5: md5Hex(body),
+    sentAt: services.clock.now(),
+    senderId: content.senderId,
+    groupId,
+    dedupId,
+    traceHeader: content.traceHeader,
+    topicArn: raw ? topicArn(services.config, record.topic) : undefined,
+    subject: raw ? content.subject : undefined,
+    attributes: canonical,
+    attributesMd5: canonical === undefined ? undefined : md5Hex(canonical),
+  });
+  return {
+    ...placeOf({ services }, queue, groupId, dedupId),
+    body,
+    id,
+    clientId: content.senderId,
+    origin: { protocol: 'aws', bytes: origin },
+    policy: queue.delayMs === 0 ? undefined : { delayMs: queue.delayMs },
+  };
+}

@@ -1,0 +1,29 @@
+import { optionalText } from '../input.js';
+import { operation } from '../operation.js';
+import { scalar, structure } from '../wire/shape.js';
+import { topicOf } from './arn.js';
+import { readTopicAttribute } from './topic-attributes.js';
+import { updateTopic } from './update-topic.js';
+
+/** SetTopicAttributes: one attribute a call; an empty value takes it back. */
+export const setTopicAttributes = operation({
+  name: 'SetTopicAttributes',
+  input: structure({ TopicArn: scalar, AttributeName: scalar, AttributeValue: scalar }),
+  output: undefined,
+  async run(call) {
+    const { input } = call;
+    const name = optionalText(input, 'AttributeName') ?? '';
+    const value = optionalText(input, 'AttributeValue') ?? '';
+    await updateTopic(
+      call,
+      () => topicOf(call, input),
+      ({ record, fifo }) => {
+        const read = readTopicAttribute(name, value, fifo);
+        const attributes = Object.fromEntries(
+          Object.entries(record.attributes).filter(([key]) => key !== name),
+        );
+        return { ...record, attributes: read === '' ? attributes : { ...attributes, [name]: read } };
+      },
+    );
+  },
+});
