@@ -74,8 +74,13 @@ export function brokerContract(name: string, factory: () => Promise<BrokerHarnes
         const take = async (): Promise<Delivery> => (await f.receive({ max: 1 }))[0]!;
         await f.broker.settle({ tokens: [await take()], settlement: { kind: 'nack', to: 'origin' } });
         expect(await f.ready()).toEqual(['1', '2', '3']);
-        await f.broker.settle({ tokens: [await take()], settlement: { kind: 'nack', to: 'tail' } });
+        const first = await take();
+        f.harness.clock.advance(100);
+        await f.broker.settle({ tokens: [first], settlement: { kind: 'nack', to: 'tail' } });
         expect(await f.ready()).toEqual(['2', '3', '1']);
+        // Behind all others, and no younger: how long it is kept counts from when it came.
+        const peeked = await f.broker.peek(queue, 3);
+        expect(peeked[2]?.enqueuedAt).toBe(first.enqueuedAt);
         const uncounted = await take();
         await f.broker.settle({
           tokens: [uncounted],

@@ -111,7 +111,7 @@ const cases: fc.Arbitrary<Case>[] = [
     told: () => ['remove', queue, list],
   })),
   fc
-    .record({ queue: id, newSequence: big, delayedTo: big, at: big, uncounted: fc.boolean(), sequences })
+    .record({ queue: id, newSequence: big, delayedTo: big, uncounted: fc.boolean(), sequences })
     .map((back) => ({ write: (w) => writeGiveBack(w, back), told: () => ['giveBack', back] })),
   fc.tuple(id, big, sequences).map(([queue, ends, list]) => ({
     write: (w) => {

@@ -191,8 +191,6 @@ export interface GiveBack {
   readonly newSequence: number;
   /** Unix ms; 0 = ready at once. */
   readonly delayedTo: number;
-  /** Unix ms the new place counts from; used with new sequences only. */
-  readonly at: number;
   /** The delivery does not count. */
   readonly uncounted: boolean;
 }
@@ -202,7 +200,6 @@ export function writeGiveBack(w: ByteWriter, b: GiveBack): void {
   w.u32(b.queue);
   w.u64(b.newSequence);
   w.u64(b.delayedTo);
-  w.u64(b.at);
   w.u8(b.uncounted ? 1 : 0);
   writeSequences(w, b.sequences);
 }
@@ -258,7 +255,6 @@ function visitRecord(position: number, r: ByteReader, v: RecordVisitor): void {
         queue: r.u32(),
         newSequence: r.u64(),
         delayedTo: r.u64(),
-        at: r.u64(),
         uncounted: r.u8() === 1,
       };
       v.giveBack({ ...back, sequences: list(r) });

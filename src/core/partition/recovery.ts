@@ -183,7 +183,6 @@ export class Recovery implements RecordVisitor {
       placeBack(core, [slot], {
         newSequence,
         delayedTo: back.delayedTo,
-        at: back.at,
         uncounted: back.uncounted,
       });
       index?.delete(sequence);

@@ -333,15 +333,9 @@ export class QueueStore {
     this.#makeReady(queue, slot, true);
   }
 
-  /** Picked, back behind all others with a new sequence and time. */
-  putLast(queue: Queue, slot: number, sequence: number, at: number): void {
-    const c = this.table.chunk(slot);
-    const i = this.table.index(slot);
-    // First-received is kept as a distance from enqueuedAt: keep the moment it names.
-    const first = c.firstReceived[i] ?? 0;
-    if (first > 0) c.firstReceived[i] = Math.max(1, first - Math.max(0, at - (c.enqueuedAt[i] ?? 0)));
-    c.sequence[i] = sequence;
-    c.enqueuedAt[i] = at;
+  /** Picked, back behind all others with a new sequence. It is no younger for that: retention counts from its arrival. */
+  putLast(queue: Queue, slot: number, sequence: number): void {
+    this.table.chunk(slot).sequence[this.table.index(slot)] = sequence;
     queue.picked--;
     this.#makeReady(queue, slot, false);
   }

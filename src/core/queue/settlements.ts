@@ -8,7 +8,7 @@ import type { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
 import { State } from './message-table.js';
 import type { Mover } from './mover.js';
-import type { LeaseToken, SettleRequest, SettleResult, Settlement } from './types.js';
+import type { BackoffSettings, LeaseToken, SettleRequest, SettleResult, Settlement } from './types.js';
 
 /** Shortest time between two looks at a family's retention. */
 const RETIRE_EVERY_MS = 1000;
@@ -184,9 +184,13 @@ export class Settlements {
         note(later, this.#deadLetters.bury(queue, slot, 'max-receives'));
       } else back.push(slot);
     }
+    if (family.settings.backoff !== undefined && how.delayMs === undefined && how.uncounted !== true) {
+      this.#backOff(family, back, family.settings.backoff, now);
+      return;
+    }
     const delayedTo = (how.delayMs ?? 0) > 0 ? now + (how.delayMs ?? 0) : 0;
     const uncounted = how.uncounted === true;
-    const place = { newSequence: 0, delayedTo, at: now, uncounted };
+    const place = { newSequence: 0, delayedTo, uncounted };
     if (how.to === 'origin' || delayedTo > 0) {
       this.#place(family, back, place);
       return;
@@ -198,6 +202,21 @@ export class Settlements {
     const newSequence = family.nextSequence;
     family.nextSequence += others.length;
     this.#place(family, others, { ...place, newSequence });
+  }
+
+  /** Back to their old places, each as late as its deliveries so far say. */
+  #backOff(family: Family, slots: readonly number[], backoff: BackoffSettings, now: number): void {
+    const byDelay = new Map<number, number[]>();
+    for (const slot of slots) {
+      const delayMs = backoffMs(backoff, this.#core.queues.table.receives(slot));
+      const others = byDelay.get(delayMs);
+      if (others === undefined) byDelay.set(delayMs, [slot]);
+      else others.push(slot);
+    }
+    for (const [delayMs, together] of byDelay) {
+      const delayedTo = delayMs > 0 ? now + delayMs : 0;
+      this.#place(family, together, { newSequence: 0, delayedTo, uncounted: false });
+    }
   }
 
   /**
@@ -274,6 +293,10 @@ export class Settlements {
   }
 }
 
+function backoffMs({ minMs, maxMs }: BackoffSettings, deliveries: number): number {
+  return Math.min(minMs * 2 ** Math.max(deliveries - 1, 0), maxMs);
+}
+
 function note(later: Promise<void>[], done: Promise<void> | undefined): void {
   if (done !== undefined) later.push(done);
 }
@@ -294,7 +317,7 @@ export function placeBack(core: Pick<CoreContext, 'queues'>, slots: readonly num
     store.pick(queue, slot);
     if (back.uncounted) store.uncount(slot);
     if (back.delayedTo > 0) store.putDelayed(queue, slot, back.delayedTo);
-    else if (next > 0) store.putLast(queue, slot, next++, back.at);
+    else if (next > 0) store.putLast(queue, slot, next++);
     else store.putBack(queue, slot);
   }
 }

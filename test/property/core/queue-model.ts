@@ -310,10 +310,7 @@ export class QueueModel {
         return;
       }
       m.state = 'ready';
-      if (how.to === 'tail' && !isSub(m.channel)) {
-        m.enqueuedAt = this.now;
-        m.sequence = 0;
-      }
+      if (how.to === 'tail' && !isSub(m.channel)) m.sequence = 0;
     }
   }
 
