@@ -4,7 +4,8 @@ import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
 import { encodeMessage, mintedId } from '../message-codec.js';
 import type { PendingOperation } from '../partition/pipeline.js';
-import { RecordType } from '../partition/records.js';
+import { RecordType, writeSequences } from '../partition/records.js';
+import type { Queue } from '../queue/family.js';
 import type { QueueService } from '../queue/queue-service.js';
 import type { EventLog } from './event-log.js';
 import { FanOut, type Copies } from './fan-out.js';
@@ -84,6 +85,37 @@ export class Appends {
     });
   }
 
+  /**
+   * Appends dead letters and, in the same entry, takes the picked slot they come from out of its queue. When that cannot be
+   * written, `failed` hears so.
+   */
+  forward(events: readonly OutgoingMessage[], from: Sender, failed: () => void): void {
+    const operation = new AppendOperation(this, this.#runsOf(events, false), from);
+    operation.reject = failed;
+    // Its record must find the delivery it is about.
+    this.#core.pipeline.flushSide();
+    this.write(
+      operation,
+      events,
+      events.reduce((sum, event) => sum + eventBytes(event), 0),
+    );
+  }
+
+  /** The record that takes a slot out of its queue. */
+  departure({ queue, slot }: Sender): NonNullable<PendingOperation['acks']> {
+    const { family } = queue;
+    const sequence = this.#core.queues.table.sequence(slot);
+    return {
+      durable: family.settings.durable,
+      write: (w) => {
+        if (!family.settings.durable || queue.deleted) return;
+        w.u8(RecordType.remove);
+        w.u32(family.base.id);
+        writeSequences(w, [sequence]);
+      },
+    };
+  }
+
   /** Runs of events of the same log; what they will be numbered is known when they are written. */
   #runsOf(events: readonly OutgoingMessage[], createMissing: boolean): Run[] {
     const runs: Run[] = [];
@@ -104,6 +136,7 @@ export class Appends {
     for (const run of operation.runs) targets += run.log.targets.length;
     main.begin(bytes + events.length * (EVENT_BYTES + targets * COPY_BYTES));
     try {
+      operation.acks?.write(main);
       this.#writeEvents(operation, events);
       for (const run of operation.runs) {
         if (run.log.targets.length > 0) this.#fanOut.write(run, events, operation.copies);
@@ -165,6 +198,7 @@ export class Appends {
   commit(operation: AppendOperation): void {
     const { runs } = operation;
     for (const { log, end } of runs) if (!log.deleted) log.committed = Math.max(log.committed, end - 1);
+    if (operation.from !== undefined) this.#leave(operation.from);
     this.#fanOut.land(operation.copies);
     let gone: EventLog | undefined;
     for (const { log } of runs) {
@@ -174,6 +208,12 @@ export class Appends {
     }
     if (gone === undefined) operation.resolve?.(operation.results);
     else operation.reject?.(new BrokerError('not-found', `log '${gone.name}' was deleted`));
+  }
+
+  #leave({ queue, slot }: Sender): void {
+    const { queues } = this.#core;
+    if (queue.deleted) queues.discardPicked(slot);
+    else queues.remove(queue, slot);
   }
 
   /** The batch will never be durable. */
@@ -200,6 +240,19 @@ export class Appends {
   }
 }
 
+/** What a dead letter takes beside its body; an estimate that sizes the entry. */
+function eventBytes({ body, origin, tags }: OutgoingMessage): number {
+  let bytes = body.length + (origin?.bytes.length ?? 0);
+  for (const [key, value] of tags ?? []) bytes += key.length + value.length;
+  return bytes;
+}
+
+/** Where a dead letter is until its append is durable: a picked slot. */
+export interface Sender {
+  readonly queue: Queue;
+  readonly slot: number;
+}
+
 /** One append on its way to the disk. */
 export class AppendOperation implements PendingOperation {
   position = -1;
@@ -208,11 +261,18 @@ export class AppendOperation implements PendingOperation {
   readonly copies: Copies = { slots: [], queues: [] };
   resolve: ((results: readonly AppendResult[]) => void) | undefined;
   reject: ((error: BrokerError) => void) | undefined;
+  readonly from: Sender | undefined;
   readonly #appends: Appends;
 
-  constructor(appends: Appends, runs: Run[]) {
+  constructor(appends: Appends, runs: Run[], from?: Sender) {
     this.#appends = appends;
     this.runs = runs;
+    this.from = from;
+  }
+
+  /** What leaves its queue with this entry. */
+  get acks(): PendingOperation['acks'] {
+    return this.from === undefined ? undefined : this.#appends.departure(this.from);
   }
 
   get slots(): readonly number[] {

@@ -41,6 +41,10 @@ export class LogService {
     this.#core = core;
     this.#queues = queues;
     this.#appends = new Appends(core, queues, this);
+    queues.connectLogs({
+      has: (name) => this.find(name) !== undefined,
+      forward: (events, from, failed) => this.#appends.forward(events, from, failed),
+    });
     const ages = this.#ages;
     const sweep = (now: number): void => {
       this.#sweep(now);

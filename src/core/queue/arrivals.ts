@@ -199,7 +199,8 @@ export class Arrivals {
     const taken = this.#taken.get(base) ?? { messages: 0, bytes: 0 };
     const full =
       (maxLength > 0 && base.ready + base.arriving + taken.messages >= maxLength) ||
-      (maxLengthBytes > 0 && base.readyBytes + taken.bytes + message.body.length > maxLengthBytes);
+      (maxLengthBytes > 0 &&
+        base.readyBytes + base.arrivingBytes + taken.bytes + message.body.length > maxLengthBytes);
     if (!full) {
       taken.messages++;
       taken.bytes += message.body.length;
@@ -288,9 +289,7 @@ export class Arrivals {
       return false;
     }
     store.arrive(queue, slot);
-    const { family } = queue;
-    family.sent++;
-    if (bounded(family) && family.settings.overflow === 'drop-head') this.#deadLetters.trim(queue);
+    queue.family.sent++;
     return true;
   }
 
@@ -301,10 +300,6 @@ export class Arrivals {
     store.abandon(queue, slot);
     store.dropIfEmpty(queue);
   }
-}
-
-function bounded(family: Family): boolean {
-  return family.settings.maxLength > 0 || family.settings.maxLengthBytes > 0;
 }
 
 function duplicateOf(known: DedupEntry): SendResult {

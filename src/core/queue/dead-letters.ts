@@ -8,11 +8,21 @@ import type { Bodies } from './bodies.js';
 import type { Channels } from './channels.js';
 import type { Effects } from './effects.js';
 import type { Queue } from './family.js';
-import type { Mover } from './mover.js';
+import { copyOf, type Mover } from './mover.js';
 import type { DeadLetterCopy, DeadLetterReason, DeadLetterTarget } from './types.js';
 
 /** Pause before a dead letter that could not be moved is tried again. */
 const RETRY_MS = 1000;
+
+/** Where letters to logs go. */
+export interface LetterLogs {
+  has(name: ChannelName): boolean;
+  /**
+   * Appends the letter and, in the same entry, takes the picked slot out of its queue. `failed` hears that it was not
+   * written; the slot is still picked then. Throws what an append throws.
+   */
+  forward(events: readonly OutgoingMessage[], from: { queue: Queue; slot: number }, failed: () => void): void;
+}
 
 /** Decides where a message goes that cannot stay, and takes it there in one journal entry. */
 export class DeadLetters {
@@ -21,6 +31,7 @@ export class DeadLetters {
   readonly #effects: Effects;
   readonly #bodies: Bodies;
   readonly #mover: Mover;
+  logs: LetterLogs | undefined;
 
   constructor(
     core: CoreContext,
@@ -160,7 +171,10 @@ export class DeadLetters {
       return;
     }
     try {
-      this.#mover.resend(view, copies, { queue, slot });
+      if (copies.some((copy) => copy.toLog === true)) {
+        const events = copies.map((copy) => copyOf(view, copy, false));
+        this.logs?.forward(events, { queue, slot }, () => this.#keep(queue, slot));
+      } else this.#mover.resend(view, copies, { queue, slot });
     } catch (caught) {
       // As with a move: a bound of the core. Nothing has changed yet.
       this.#core.log.error('a dead letter could not be moved; it is tried again', { error: String(caught) });
@@ -188,7 +202,11 @@ export class DeadLetters {
         receiveCount: letter.receiveCount,
         now: this.#core.clock.now(),
       });
-      return copies.filter((copy) => this.#channels.find(copy.channel) !== undefined);
+      return copies.filter((copy) =>
+        copy.toLog === true
+          ? this.logs?.has(copy.channel) === true
+          : this.#channels.find(copy.channel) !== undefined,
+      );
     } catch (caught) {
       this.#core.log.error('a dead-letter router failed; the message is kept', {
         route,

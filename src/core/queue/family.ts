@@ -35,6 +35,7 @@ export class Queue {
   /** Delayed ones that were handed out before: an ordered sub-channel waits for them. */
   held = 0;
   readyBytes = 0;
+  arrivingBytes = 0;
   inRing = false;
   deleted = false;
   ringNext: Queue | undefined;
@@ -82,6 +83,10 @@ export class Family {
   active: ConsumerState | undefined;
   /** Where the rotation over consumers stands. */
   turn = -1;
+  /** Above zero nothing is handed out: its content is about to be replaced. */
+  paused = 0;
+  /** Members that took messages and drop what is too much from the front: once those who wait have had their share. */
+  readonly grown = new Set<Queue>();
   /** On the list of families to serve at the end of this turn. */
   dirty = false;
 

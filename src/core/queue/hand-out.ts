@@ -58,12 +58,20 @@ export class HandOut {
         for (const family of families) {
           family.dirty = false;
           this.#serve(family);
+          if (family.grown.size > 0) this.#trim(family);
         }
       }
     } finally {
       this.#serving = false;
     }
     this.#core.scheduler.poke();
+  }
+
+  /** What nobody took and is too much leaves from the front. */
+  #trim(family: Family): void {
+    const grown = [...family.grown];
+    family.grown.clear();
+    for (const queue of grown) if (!queue.deleted) this.#deadLetters.trim(queue);
   }
 
   receive(place: ConsumePlace, request: ReceiveRequest): Promise<readonly Delivery[]> {
@@ -259,6 +267,7 @@ export class HandOut {
   /** Takes up to `max` messages that are next in turn; dead ones met on the way are buried. */
   #pick(family: Family, limits: PickLimits): number[] {
     const slots: number[] = [];
+    if (family.paused > 0) return slots;
     let bytes = 0;
     const only = limits.only === undefined ? undefined : this.#core.queues.byName.get(limits.only);
     if (limits.only !== undefined && only?.eligible !== true) return slots;

@@ -234,7 +234,7 @@ export function applyTransfer(
 const NO_MESSAGE: OutgoingMessage = { channel: '' as ChannelName, body: new Uint8Array(0) };
 
 /** A dead letter as a message of its own: its policy has done its work and is gone. */
-function copyOf(view: MessageView, copy: DeadLetterCopy, keepMinted: boolean): OutgoingMessage {
+export function copyOf(view: MessageView, copy: DeadLetterCopy, keepMinted: boolean): OutgoingMessage {
   const protocol = copy.originProtocol ?? view.origin?.protocol;
   const bytes = copy.originBytes ?? view.origin?.bytes;
   return {

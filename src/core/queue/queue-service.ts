@@ -10,7 +10,7 @@ import { Arrivals } from './arrivals.js';
 import { Bodies } from './bodies.js';
 import type { ChannelIds } from './channels.js';
 import { Channels } from './channels.js';
-import { DeadLetters } from './dead-letters.js';
+import { DeadLetters, type LetterLogs } from './dead-letters.js';
 import { MessageOut } from './delivery.js';
 import { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
@@ -51,6 +51,7 @@ export class QueueService {
   readonly #arrivals: Arrivals;
   readonly handOut: HandOut;
   readonly #settlements: Settlements;
+  readonly #deadLetters: DeadLetters;
 
   constructor(core: CoreContext, ids: ChannelIds) {
     this.#core = core;
@@ -59,6 +60,7 @@ export class QueueService {
     const bodies = new Bodies(core);
     const mover = new Mover(core, { channels, effects, bodies });
     const deadLetters = new DeadLetters(core, { channels, effects, bodies, mover });
+    this.#deadLetters = deadLetters;
     this.channels = channels;
     this.bodies = bodies;
     this.admission = new Admission(core);
@@ -68,6 +70,11 @@ export class QueueService {
     this.#settlements = new Settlements(core, { effects, deadLetters, mover });
     core.scheduler.add(this.#deadlineSource());
     core.scheduler.add(this.#retentionSource());
+  }
+
+  /** Dead letters may go to these logs from now on. */
+  connectLogs(logs: LetterLogs): void {
+    this.#deadLetters.logs = logs;
   }
 
   #retentionSource(): DeadlineSource {

@@ -157,6 +157,7 @@ export class QueueStore {
   /** Likewise, while the position is still an offset into an entry that is being written: `place` makes it final. */
   allocateUnplaced(queue: Queue, arrival: SlotArrival, position: number, length: number): number {
     queue.arriving++;
+    queue.arrivingBytes += length;
     queue.family.bytes += length;
     const slot = this.table.allocate(queue.id, position, length);
     const c = this.table.chunk(slot);
@@ -192,6 +193,7 @@ export class QueueStore {
   /** Gives up a slot whose message never came to be. */
   abandon(queue: Queue, slot: number): void {
     queue.arriving--;
+    queue.arrivingBytes -= this.table.length(slot);
     this.#release(slot);
   }
 
@@ -208,9 +210,12 @@ export class QueueStore {
   /** Pending, into its queue: delayed when its extras say so, else the end of the ready messages. */
   arrive(queue: Queue, slot: number): void {
     queue.arriving--;
+    queue.arrivingBytes -= this.table.length(slot);
     const delayedTo = this.table.extras.size > 0 ? (this.table.extras.get(slot)?.delayedTo ?? 0) : 0;
     if (delayedTo > 0) this.#delay(queue, slot, delayedTo);
     else this.#makeReady(queue, slot, false);
+    const { overflow, maxLength, maxLengthBytes } = queue.family.settings;
+    if (overflow === 'drop-head' && maxLength + maxLengthBytes > 0) queue.family.grown.add(queue);
   }
 
   #delay(queue: Queue, slot: number, until: number): void {
@@ -314,7 +319,9 @@ export class QueueStore {
     c.state[i] = State.inFlight;
     const count = c.count[i] ?? 0;
     if (count < 0xffff) c.count[i] = count + 1;
-    if (c.firstReceived[i] === 0) c.firstReceived[i] = Math.max(1, at - (c.enqueuedAt[i] ?? 0));
+    if (c.firstReceived[i] === 0) {
+      c.firstReceived[i] = Math.min(Math.max(1, at - (c.enqueuedAt[i] ?? 0)), 0xffffffff);
+    }
     queue.picked--;
     queue.inFlight++;
     queue.family.inFlight.set(c.sequence[i] ?? 0, slot);
@@ -378,6 +385,7 @@ export class QueueStore {
     const c = table.chunk(slot);
     const i = table.index(slot);
     to.arriving++;
+    to.arrivingBytes += c.length[i] ?? 0;
     from.family.bytes -= c.length[i] ?? 0;
     to.family.bytes += c.length[i] ?? 0;
     c.queue[i] = to.id;

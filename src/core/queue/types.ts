@@ -16,6 +16,13 @@ export interface DeadLetterSettings {
   readonly reasons: readonly DeadLetterReason[];
 }
 
+/** How long a message that was given back, or whose lease ran out, waits until it is handed out again. */
+export interface BackoffSettings {
+  /** After the first delivery; twice as long after each further one, up to `maxMs`. */
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
 /** Settings of a queue channel. All have defaults (`DEFAULT_QUEUE_SETTINGS`). */
 export interface QueueSettings {
   /** False: queue and messages live in memory only and are gone after a restart. */
@@ -33,6 +40,8 @@ export interface QueueSettings {
   readonly deadLetter: DeadLetterSettings | undefined;
   /** Where an expired lease puts the message back. Sub-channels and `origin` keep the old place. */
   readonly expiredLeaseTo: 'tail' | 'origin';
+  /** Absent: no wait. A nack that names a delay of its own, or does not count, is not held back. */
+  readonly backoff: BackoffSettings | undefined;
   /** How long a dedupId answers with the first result; 0 = ids are ignored. */
   readonly dedupWindowMs: number;
   /**
@@ -52,6 +61,7 @@ export const DEFAULT_QUEUE_SETTINGS: QueueSettings = {
   retentionMs: 0,
   deadLetter: undefined,
   expiredLeaseTo: 'tail',
+  backoff: undefined,
   dedupWindowMs: 0,
   subChannelMarks: [],
 };
@@ -246,6 +256,8 @@ export interface DeadLetterCopy {
   readonly originBytes?: Uint8Array;
   /** Protocol of `originBytes`. Absent: the message's own; another one keeps what the message says neutrally beside it. */
   readonly originProtocol?: string;
+  /** The channel is a log. Copies of one letter go to queues or to logs, not to both. */
+  readonly toLog?: boolean;
 }
 
 export interface DeadLetter {
