@@ -46,6 +46,8 @@ export const TEXTS = {
   subscribeType: 'Error 207: invalid subscribe type',
   requestTimeout: 'Error 301: timeout for request message',
   shutdown: 'Error 409: server is in shutdown mode',
+  accessDenied: 'Error 412: access denied to resource',
+  unauthenticated: 'Error 421: authentication verification failed, ',
 
   batchEmpty: 'empty messages batch',
   upstreamEmpty: 'no messages to send',

@@ -1,3 +1,4 @@
+import { AccessDenied } from '../../core/access/resource.js';
 import { BrokerError } from '../../core/errors.js';
 import { grpcStatus, type GrpcErrorTable } from '../kit/grpc-call.js';
 import { status, type GrpcStatus } from '../kit/grpc-status.js';
@@ -40,7 +41,9 @@ export class CallFault extends Error {
 /** The status for whatever was caught. */
 export function nativeStatus(caught: unknown): GrpcStatus {
   if (caught instanceof CallFault) return caught.status;
+  if (caught instanceof AccessDenied) return { code: status.PERMISSION_DENIED, details: TEXTS.accessDenied };
   const answer = grpcStatus(caught, NATIVE_STATUS);
+  if (answer.code === status.UNAUTHENTICATED) return { ...answer, details: TEXTS.unauthenticated };
   return BrokerError.from(caught).kind === 'draining' ? { ...answer, details: TEXTS.shutdown } : answer;
 }
 

@@ -4,6 +4,7 @@ import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import type { NativeConfig } from './config.js';
 import { addNativeApi } from './grpc/api.js';
 import { NATIVE_LIMITS } from './limits.js';
+import { CHANNEL_KIND, channelRule } from './operations/channel-types.js';
 import { newCounters } from './service.js';
 import { Sessions } from './sessions.js';
 
@@ -31,7 +32,8 @@ class NativeConnector implements Connector {
   }
 
   async start(): Promise<readonly Address[]> {
-    const { broker, clock, ids, log, host, tls, version } = this.#context;
+    const { broker, gate, identity, clock, ids, log, host, tls, version } = this.#context;
+    gate.describe(CHANNEL_KIND, channelRule);
     const listener = createGrpcListener({
       host,
       port: this.#config.port,
@@ -42,6 +44,9 @@ class NativeConnector implements Connector {
     });
     addNativeApi(listener.server, {
       broker,
+      gate,
+      identity,
+      certificates: tls?.credentials.authority !== undefined && tls.certificateIdentity,
       clock,
       ids,
       log,

@@ -1,4 +1,6 @@
+import type { Gatekeeper } from '../../core/access/gatekeeper.js';
 import type { Broker } from '../../core/broker-api.js';
+import type { Identity } from '../kit/identity.js';
 import type { Clock } from '../../base/clock.js';
 import type { IdSource } from '../../base/ids.js';
 import type { Log } from '../../base/log.js';
@@ -39,7 +41,12 @@ export function newCounters(): NativeCounters {
 
 /** What every operation of the native API works with. */
 export interface NativeService {
+  /** The client's. */
   readonly broker: Broker;
+  readonly gate: Gatekeeper;
+  readonly identity: Identity;
+  /** Whether a client certificate says who a client is. */
+  readonly certificates: boolean;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly log: Log;

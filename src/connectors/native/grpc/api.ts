@@ -1,5 +1,10 @@
 import type { GrpcServer } from '../../kit/grpc/server.js';
+import type { Client } from '../../../core/access/gatekeeper.js';
 import type { AnyHandler } from '../../kit/grpc-call.js';
+import { clientHandlers } from '../../kit/grpc-clients.js';
+import { ANONYMOUS } from '../../kit/identity.js';
+import { claimedClientId, requireAccess, stampClientId } from '../access.js';
+import { nativeStatus } from '../errors.js';
 import type { AnyMessageCodec, CallKind, MessageCodec } from '../../kit/grpc-service.js';
 import { GroupReaders } from '../operations/group-reader.js';
 import type { NativeService } from '../service.js';
@@ -31,23 +36,39 @@ interface Operation {
 
 /** Adds every method of `kubemq.kubemq` to a gRPC server, and the services that tools look for: health and reflection. */
 export function addNativeApi(server: GrpcServer, service: NativeService): void {
-  const operations = Object.entries({ ...liveOperations(service), ...queueOperations(service) });
-  server.addService(
-    Object.fromEntries(
-      operations.map(([name, { kind, request, response }]) => [
-        name,
-        { path: `/kubemq.kubemq/${name}`, kind, request, response },
-      ]),
-    ),
-    Object.fromEntries(operations.map(([name, { handler }]) => [name, handler])),
+  const groups = new GroupReaders(service.broker);
+  const operationsFor = (client: Client): readonly (readonly [string, Operation])[] => {
+    const own = { ...service, broker: client.broker };
+    return Object.entries({ ...liveOperations(own, groups), ...queueOperations(own) });
+  };
+  const { gate, identity, certificates } = service;
+  const definition = Object.fromEntries(
+    operationsFor(gate.clientOf(ANONYMOUS)).map(([name, { kind, request, response }]) => [
+      name,
+      { path: `/kubemq.kubemq/${name}`, kind, request, response },
+    ]),
   );
+  const handlers = clientHandlers({
+    service: definition,
+    gate,
+    identity,
+    certificates,
+    handlersOf: (client) =>
+      Object.fromEntries(operationsFor(client).map(([name, { handler }]) => [name, handler])),
+    // Clients look whether a broker is there before they have anything to show.
+    open: new Set(['Ping']),
+    refusal: nativeStatus,
+    check: requireAccess,
+    claimed: claimedClientId,
+    stamp: stampClientId,
+  });
+  server.addService(definition, handlers);
   server.addService(healthService, healthHandlers(service.sessions));
   server.addService(reflectionService, reflectionHandlers(service.sessions));
 }
 
 /** Ping, events and requests. */
-function liveOperations(service: NativeService): Record<string, Operation> {
-  const groups = new GroupReaders(service.broker);
+function liveOperations(service: NativeService, groups: GroupReaders): Record<string, Operation> {
   return {
     Ping: operation('unary', wire.Empty, wire.PingResult, unary(ping(service))),
     SendEvent: operation('unary', wire.Event, wire.Result, unary(sendEvent(service))),
