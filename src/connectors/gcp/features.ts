@@ -8,15 +8,17 @@ import { unaryHandlers } from './unary.js';
 /** What takes part in the life of topics, subscriptions and messages without being a part of their operations. */
 export class Features {
   readonly #schemas: SchemaStore;
-  /** google.pubsub.v1.SchemaService. */
-  readonly schemaHandlers: ServiceHandlers;
 
   constructor(services: GcpServices) {
     const { extensions } = services;
     this.#schemas = new SchemaStore(services.broker);
     extensions.topicChecks.push(checkTopicSchema(this.#schemas));
     extensions.publishSteps.push(validatePublished(this.#schemas));
-    this.schemaHandlers = unaryHandlers(services, schemaOperations({ ...services, schemas: this.#schemas }));
+  }
+
+  /** google.pubsub.v1.SchemaService. */
+  schemaHandlers(services: GcpServices): ServiceHandlers {
+    return unaryHandlers(services, schemaOperations({ ...services, schemas: this.#schemas }));
   }
 
   /** Live figures, for the connector's status. */

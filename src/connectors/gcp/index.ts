@@ -1,10 +1,11 @@
+import type { DescService } from '@bufbuild/protobuf';
 import type { Client } from '../../core/access/gatekeeper.js';
 import type { Timer } from '../../base/clock.js';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import type { ServiceHandlers } from '../kit/grpc-call.js';
 import { clientHandlers } from '../kit/grpc-clients.js';
-import { defineService, type ServiceDefinition } from '../kit/grpc-service.js';
+import { defineService } from '../kit/grpc-service.js';
 import { requireAccess } from './access.js';
 import { GCP_LIMITS, type GcpConfig } from './config.js';
 import { statusOf } from './errors.js';
@@ -14,6 +15,8 @@ import { MessageIds } from './message-ids.js';
 import { GCP_PROTOCOL, translateOrigin } from './message-mapping.js';
 import { publisherOperations } from './publisher/operations.js';
 import { Catalog } from './registry/catalog.js';
+import type { RestService } from './rest/gateway.js';
+import { RestServer } from './rest/rest-server.js';
 import type { GcpServices } from './services.js';
 import { subscriberOperations } from './subscriber/operations.js';
 import { streamingPull } from './subscriber/streaming-pull.js';
@@ -40,6 +43,8 @@ class GcpConnector implements Connector {
   readonly #features: Features;
   readonly #advertisedEndpoint: string;
   readonly #listener: GrpcListener;
+  readonly #served: RestService[] = [];
+  readonly #rest: RestServer;
   #addresses: Promise<readonly Address[]> | undefined;
   #sweep: Timer | undefined;
   #stopped = false;
@@ -72,24 +77,30 @@ class GcpConnector implements Connector {
       clock,
       log,
       tls,
+      http1: (socket) => this.#rest.serve(socket),
     });
     // What an operation needs is asked for before it runs, by the names in its request.
     context.gate.describe('gcp.', () => []);
-    this.#serve(defineService(Publisher, HOT_CODECS), (services) =>
-      unaryHandlers(services, publisherOperations(services)),
-    );
-    this.#serve(defineService(Subscriber, HOT_CODECS), (services) => ({
+    this.#serve(Publisher, (services) => unaryHandlers(services, publisherOperations(services)));
+    this.#serve(Subscriber, (services) => ({
       ...unaryHandlers(services, subscriberOperations(services)),
       streamingPull: streamingPull(services),
     }));
-    this.#serve(defineService(SchemaService), () => this.#features.schemaHandlers);
+    this.#serve(SchemaService, (services) => this.#features.schemaHandlers(services));
+    this.#rest = new RestServer({
+      services: this.#served,
+      maxMessageBytes: config.maxMessageBytes,
+      clock,
+      log,
+    });
   }
 
-  /** Adds a service whose handlers are made for each client. */
-  #serve(service: ServiceDefinition, handlersOf: (services: GcpServices) => ServiceHandlers): void {
+  /** Adds a service whose handlers are made for each client, to gRPC and to REST. */
+  #serve(service: DescService, handlersOf: (services: GcpServices) => ServiceHandlers): void {
     const { gate, identity, tls } = this.#context;
+    const definition = defineService(service, HOT_CODECS);
     const handlers = clientHandlers({
-      service,
+      service: definition,
       gate,
       identity,
       certificates: tls?.credentials.authority !== undefined && tls.certificateIdentity,
@@ -97,7 +108,8 @@ class GcpConnector implements Connector {
       refusal: statusOf,
       check: requireAccess,
     });
-    this.#listener.server.addService(service, handlers);
+    this.#listener.server.addService(definition, handlers);
+    this.#served.push({ service, handlers });
   }
 
   /** The services as one client may use them. */
@@ -113,6 +125,7 @@ class GcpConnector implements Connector {
 
   async drain(graceMs: number): Promise<void> {
     const drained = this.#listener.drain(graceMs);
+    this.#rest.drain();
     // Open streams would last for the whole grace. Their clients look for another server at once.
     this.#services.subscriptions.endWaits();
     await drained;
@@ -132,6 +145,7 @@ class GcpConnector implements Connector {
       connections: this.#listener.connections(),
       counters: {
         calls_total: counters.calls,
+        rest_requests_total: this.#rest.requests,
         errors_total: counters.errors,
         messages_published_total: counters.published,
         messages_delivered_total: counters.delivered,

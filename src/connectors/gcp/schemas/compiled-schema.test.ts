@@ -226,6 +226,6 @@ it('ends on anything with a fault or without', () => {
         }
       },
     ),
-    { seed: 4, numRuns: 150 },
+    { seed: 4, numRuns: 80 },
   );
 });

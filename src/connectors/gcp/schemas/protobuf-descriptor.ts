@@ -74,7 +74,7 @@ function fieldDescriptor(
   const isMap = field instanceof protobufjs.MapField;
   const options: Readonly<Record<string, unknown>> = field.options ?? {};
   const jsonName = options['json_name'];
-  const defaultValue = options['default'];
+  const defaultValue = options['default'] as string | number | boolean | undefined;
   const isOptionalProto3 = options['proto3_optional'] === true;
   return {
     name: field.name,
