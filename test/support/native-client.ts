@@ -68,6 +68,34 @@ export interface ReceivedEvent {
   Sequence: string;
   Tags: Record<string, string>;
 }
+export interface Request {
+  RequestID?: string;
+  RequestTypeData?: number;
+  ClientID?: string;
+  Channel?: string;
+  Metadata?: string;
+  Body?: Buffer;
+  ReplyChannel?: string;
+  Timeout?: number;
+  CacheKey?: string;
+  CacheTTL?: number;
+  Span?: Buffer;
+  Tags?: Record<string, string>;
+}
+export type ReceivedRequest = Required<Request>;
+export interface Response {
+  ClientID?: string;
+  RequestID?: string;
+  ReplyChannel?: string;
+  Metadata?: string;
+  Body?: Buffer;
+  CacheHit?: boolean;
+  Timestamp?: string | number;
+  Executed?: boolean;
+  Error?: string;
+  Span?: Buffer;
+  Tags?: Record<string, string>;
+}
 export interface Subscribe {
   SubscribeTypeData?: number;
   ClientID?: string;
@@ -264,6 +292,11 @@ export class NativeClient {
     return new Stream(this.#duplex('SendEventsStream'), 'EventID');
   }
 
+  /** Subscribes to live events. */
+  listen(request: Subscribe): Subscription {
+    return this.subscribe({ SubscribeTypeData: 1, EventsStoreTypeData: 0, ...request });
+  }
+
   /** Subscribes to an Events Store channel; from its first event unless told otherwise. */
   subscribe(request: Subscribe): Subscription {
     const open = this.#raw['SubscribeToEvents'] as (request: object) => ClientReadableStream<ReceivedEvent>;
@@ -275,6 +308,37 @@ export class NativeClient {
         ...request,
       }),
     );
+  }
+
+  /** Subscribes to commands (type 3) or queries (4, unless told otherwise). */
+  serve(request: Subscribe): Subscription<ReceivedRequest> {
+    const open = this.#raw['SubscribeToRequests'] as (
+      request: object,
+    ) => ClientReadableStream<ReceivedRequest>;
+    return new Subscription(
+      open.call(this.#raw, { SubscribeTypeData: 4, ClientID: this.clientId, ...request }),
+    );
+  }
+
+  /** A query, unless told otherwise. */
+  ask(request: Request): Promise<Required<Response>> {
+    return this.call('SendRequest', {
+      RequestTypeData: 2,
+      ClientID: this.clientId,
+      Timeout: 5000,
+      ...request,
+    });
+  }
+
+  /** Answers a request; carried out, unless told otherwise. */
+  respond(to: ReceivedRequest, response: Response = {}): Promise<object> {
+    return this.call('SendResponse', {
+      ClientID: this.clientId,
+      RequestID: to.RequestID,
+      ReplyChannel: to.ReplyChannel,
+      Executed: true,
+      ...response,
+    });
   }
 
   #duplex<Request, Response>(method: string): ClientDuplexStream<Request, Response> {
@@ -380,26 +444,27 @@ export class DownstreamStream extends Stream<DownstreamRequest, DownstreamRespon
   }
 }
 
-export class Subscription {
-  readonly events: ReceivedEvent[] = [];
+/** A stream of events, or of requests. */
+export class Subscription<T = ReceivedEvent> {
+  readonly events: T[] = [];
   readonly ended: Promise<StreamEnd>;
-  readonly #call: ClientReadableStream<ReceivedEvent>;
+  readonly #call: ClientReadableStream<T>;
   readonly #waiting = new Set<() => void>();
 
-  constructor(call: ClientReadableStream<ReceivedEvent>) {
+  constructor(call: ClientReadableStream<T>) {
     this.#call = call;
     this.ended = new Promise((resolve) => {
       call.on('status', (status) => resolve({ code: status.code, details: status.details }));
     });
     call.on('error', () => undefined);
-    call.on('data', (event: ReceivedEvent) => {
+    call.on('data', (event: T) => {
       this.events.push(event);
       for (const wake of this.#waiting) wake();
     });
   }
 
   /** Resolves when `count` events have come in all. */
-  async has(count: number): Promise<readonly ReceivedEvent[]> {
+  async has(count: number): Promise<readonly T[]> {
     while (this.events.length < count) {
       await new Promise<void>((resolve) => {
         const wake = (): void => {

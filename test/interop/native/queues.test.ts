@@ -260,11 +260,3 @@ describe('any channel', () => {
     expect((await client.receive('sqs.real')).Messages[0]!.Channel).toBe('sqs.real');
   });
 });
-
-describe('what is not served yet', () => {
-  it('is refused by name', async () => {
-    await expect(client.call('SendRequest', { ClientID: 'c' })).rejects.toMatchObject({ code: 12 });
-    await expect(client.call('SendResponse', { ClientID: 'c' })).rejects.toMatchObject({ code: 12 });
-    await expect(client.sendEvent({ Channel: 'e', Body })).rejects.toMatchObject({ code: 12 });
-  });
-});
