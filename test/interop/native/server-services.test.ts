@@ -110,7 +110,7 @@ describe('reflection', () => {
     for (const file of protoFiles()) {
       const definition = loadSync(`${folder}/${file.name}`, { keepCase: true });
       const types = Object.entries(definition).flatMap(([name, each]) =>
-        'type' in each && 'field' in (each.type)
+        'type' in each && 'field' in each.type
           ? [[name, (each.type as { field: { name: string; number: number }[] }).field] as const]
           : [],
       );
