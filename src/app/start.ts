@@ -137,6 +137,11 @@ class Root implements RunningBroker {
     this.#security?.reload();
   }
 
+  #openGate(): Gatekeeper {
+    if (this.#gate === undefined) throw new Error('the gate is not open');
+    return this.#gate;
+  }
+
   #secured(): Security {
     if (this.#security === undefined) throw new Error('security is not set up');
     return this.#security;
@@ -239,7 +244,7 @@ class Root implements RunningBroker {
   }
 
   #apiStage(): Stage {
-    const { config, log } = this.#parts;
+    const { config, clock, ids, log } = this.#parts;
     let close = async (): Promise<void> => undefined;
     return {
       name: 'api',
@@ -257,7 +262,11 @@ class Root implements RunningBroker {
         const api = createApiServer({
           host: config.host,
           port: config.api.port,
-          broker,
+          gate: this.#openGate(),
+          identity: this.#secured().identity,
+          tls: this.#secured().tls,
+          clock,
+          ids,
           metrics,
           readiness: () => readiness(this.phase, broker.figures().shortage),
           addresses: () => this.#addresses,

@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../base/clock.js';
+import { SystemIds } from '../../base/ids.js';
 import { silentLog } from '../../base/log.js';
+import { NO_IDENTITY } from '../../connectors/kit/identity.js';
+import { OpenGate } from '../../core/access/gatekeeper.js';
 import type { Alias, Broker } from '../../core/broker-api.js';
 import { channelName, type ChannelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
@@ -43,7 +47,11 @@ describe('the admin API', () => {
     const app = buildApi({
       host: '127.0.0.1',
       port: 0,
-      broker,
+      gate: new OpenGate(broker),
+      identity: NO_IDENTITY,
+      tls: undefined,
+      clock: new ManualClock(),
+      ids: new SystemIds(),
       metrics: {
         contentType: 'text/plain',
         render: state.render ?? (async () => 'polymq_x 1\n'),

@@ -1,23 +1,32 @@
 import { fastify, type FastifyError, type FastifyInstance } from 'fastify';
-import type { Broker } from '../../core/broker-api.js';
+import type { Socket } from 'node:net';
 import { BrokerError } from '../../core/errors.js';
+import type { Clock } from '../../base/clock.js';
+import type { IdSource } from '../../base/ids.js';
 import type { Log } from '../../base/log.js';
 import type { Address } from '../../connectors/kit/connector.js';
+import { TcpListener } from '../../connectors/kit/tcp-listener.js';
 import type { Readiness } from '../health.js';
 import type { Metrics } from '../metrics.js';
 import { aliasRoutes } from './aliases.js';
+import { channelRoutes } from './channels.js';
+import { identifyClients, type ApiAccess } from './clients.js';
 import { HTTP_STATUS } from './errors.js';
+import { logRoutes } from './logs.js';
 import { queueRoutes } from './queues.js';
 
 /** Largest request body the API reads. */
 const BODY_BYTES_MAX = 64 * 1024;
 /** A client that has not sent its request by then is cut off. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Open connections. */
+const CONNECTIONS_MAX = 1_000;
 
-export interface ApiOptions {
+export interface ApiOptions extends ApiAccess {
   readonly host: string;
   readonly port: number;
-  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly ids: IdSource;
   readonly metrics: Metrics;
   readonly readiness: () => Readiness;
   readonly addresses: () => readonly Address[];
@@ -33,14 +42,28 @@ export interface ApiServer {
 /** Health, metrics and the admin API on one port. */
 export function createApiServer(options: ApiOptions): ApiServer {
   const app = buildApi(options);
+  const { host, port, clock, log, tls } = options;
+  const listener = new TcpListener({
+    host,
+    port,
+    connectionsMax: CONNECTIONS_MAX,
+    clock,
+    log,
+    tls: tls === undefined ? undefined : { source: tls, protocols: ['http/1.1'] },
+    accept: (socket: Socket) => {
+      app.server.emit('connection', socket);
+      return { drain: () => socket.destroySoon(), destroy: () => socket.destroy() };
+    },
+  });
   return {
     start: async () => {
-      await app.listen({ host: options.host, port: options.port });
-      const bound = app.server.address();
-      const port = typeof bound === 'object' && bound !== null ? bound.port : options.port;
-      return { name: 'api', host: options.host, port };
+      await app.ready();
+      return { name: 'api', host, port: await listener.start() };
     },
-    stop: () => app.close(),
+    stop: async () => {
+      await listener.stop();
+      await app.close();
+    },
   };
 }
 
@@ -68,6 +91,8 @@ export function buildApi(options: ApiOptions): FastifyInstance {
     }),
   );
 
+  const brokerOf = identifyClients(app, options);
+
   app.get('/health', () => ({ status: 'healthy', version: options.version }));
   app.get('/ready', (_request, reply) => {
     const state = options.readiness();
@@ -76,8 +101,10 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   app.get('/metrics', async (_request, reply) => {
     return reply.type(options.metrics.contentType).send(await options.metrics.render());
   });
-  aliasRoutes(app, options.broker);
-  queueRoutes(app, options.broker);
+  aliasRoutes(app, brokerOf);
+  queueRoutes(app, brokerOf);
+  logRoutes(app, brokerOf, options.clock);
+  channelRoutes(app, brokerOf, options.ids);
   return app;
 }
 
