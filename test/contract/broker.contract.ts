@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../src/core/message.js';
-import type { Delivery } from '../../src/core/queue/types.js';
+import type { Delivery, LeaseToken } from '../../src/core/queue/types.js';
 import type { BrokerHarness } from './broker-fixture.js';
 import { dead, Fixture, log, message, on, queue, text } from './broker-fixture.js';
 import { stateContract } from './broker-state.contract.js';
@@ -45,6 +45,24 @@ export function brokerContract(name: string, factory: () => Promise<BrokerHarnes
         expect(await f.ready()).toEqual(['1']);
         await f.broker.send(batch, { createMissing: true });
         expect(f.broker.queues('')).toEqual(['nowhere', queue]);
+      });
+
+      it('lets a late holder acknowledge what nobody else was given since', async () => {
+        await f.create(queue);
+        await f.send('1', '2');
+        const lease = { handOut: { kind: 'lease', leaseMs: 1000 } } as const;
+        const late = async (token: LeaseToken | undefined): Promise<readonly number[]> =>
+          (await f.broker.settle({ tokens: [token!], settlement: { kind: 'ack' }, late: true })).refused;
+        const [one, two] = await f.receive(lease);
+        f.harness.clock.advance(1100);
+        expect((await f.broker.settle({ tokens: [one!], settlement: { kind: 'ack' } })).refused).toEqual([0]);
+        expect(await late(one)).toEqual([]);
+        expect(await late(one)).toEqual([0]);
+        expect(await f.receive(lease)).toMatchObject([{ receiveCount: 2 }]);
+        expect(await late(two)).toEqual([0]);
+        f.harness.clock.advance(1100);
+        expect(await late(two)).toEqual([0]);
+        expect(await f.ready()).toEqual(['2']);
       });
 
       it('hands a message to one holder, again when its lease ends, and forgets it when it is acknowledged', async () => {

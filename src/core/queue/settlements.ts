@@ -6,6 +6,7 @@ import type { GiveBack } from '../partition/records.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
+import { LapsedLeases } from './lapsed-leases.js';
 import { State } from './message-table.js';
 import type { Mover } from './mover.js';
 import type { BackoffSettings, LeaseToken, SettleRequest, SettleResult, Settlement } from './types.js';
@@ -49,12 +50,14 @@ export class Settlements {
   readonly #effects: Effects;
   readonly #deadLetters: DeadLetters;
   readonly #mover: Mover;
+  readonly #lapsed: LapsedLeases;
 
   constructor(core: CoreContext, parts: { effects: Effects; deadLetters: DeadLetters; mover: Mover }) {
     this.#core = core;
     this.#effects = parts.effects;
     this.#deadLetters = parts.deadLetters;
     this.#mover = parts.mover;
+    this.#lapsed = new LapsedLeases(core.queues.table);
   }
 
   /** The slot a token owns; -1 when it owns nothing any more. */
@@ -70,6 +73,7 @@ export class Settlements {
 
   settle(request: SettleRequest): Promise<SettleResult> {
     const { tokens, settlement } = request;
+    const late = request.late === true && settlement.kind === 'ack';
     const refused: number[] = [];
     const later: Promise<void>[] = [];
     let durable = false;
@@ -77,7 +81,8 @@ export class Settlements {
     for (let i = 0; i < tokens.length; i++) {
       const token = tokens[i] as LeaseToken;
       const family = this.#core.queues.byName.get(token.channel)?.family;
-      const slot = family === undefined ? -1 : this.#slotIn(family, token);
+      let slot = family === undefined ? -1 : this.#slotIn(family, token);
+      if (slot < 0 && family !== undefined && late) slot = this.#lapsed.slotOf(family, token);
       if (family === undefined || slot < 0) {
         refused.push(i);
         continue;
@@ -201,6 +206,7 @@ export class Settlements {
     this.#place(family, ordered, place);
     const newSequence = family.nextSequence;
     family.nextSequence += others.length;
+    this.#lapsed.note(family, others, newSequence);
     this.#place(family, others, { ...place, newSequence });
   }
 

@@ -1,0 +1,50 @@
+import type { Family } from './family.js';
+import { State } from './message-table.js';
+import type { MessageTable } from './message-table.js';
+import type { LeaseToken } from './types.js';
+
+/** Of one family; the oldest are forgotten first. */
+export const LAPSED_LEASES_MAX = 10_000;
+
+interface Lapsed {
+  readonly slot: number;
+  /** The message's new one: as long as the slot has it, it is the same message. */
+  readonly sequence: number;
+}
+
+/**
+ * Messages that went back to the tail of their queue, by the sequence their last holder knows them under: it may still
+ * acknowledge them until they are handed out again. Only in memory: a restart forgets it.
+ */
+export class LapsedLeases {
+  readonly #table: MessageTable;
+  readonly #families = new WeakMap<Family, Map<number, Lapsed>>();
+
+  constructor(table: MessageTable) {
+    this.#table = table;
+  }
+
+  /** Notes what is about to get new sequences, the first of which is `newSequence`. */
+  note(family: Family, slots: readonly number[], newSequence: number): void {
+    if (slots.length === 0) return;
+    let lapsed = this.#families.get(family);
+    if (lapsed === undefined) this.#families.set(family, (lapsed = new Map<number, Lapsed>()));
+    for (const [i, slot] of slots.entries()) {
+      lapsed.set(this.#table.sequence(slot), { slot, sequence: newSequence + i });
+    }
+    for (const oldest of lapsed.keys()) {
+      if (lapsed.size <= LAPSED_LEASES_MAX) break;
+      lapsed.delete(oldest);
+    }
+  }
+
+  /** The slot of the message that the token's holder had last; -1 when there is none or somebody else had it since. */
+  slotOf(family: Family, { sequence, attempt }: LeaseToken): number {
+    const lapsed = this.#families.get(family)?.get(sequence);
+    if (lapsed === undefined) return -1;
+    const { slot } = lapsed;
+    const table = this.#table;
+    const waits = table.state(slot) === State.ready || table.state(slot) === State.delayed;
+    return waits && table.sequence(slot) === lapsed.sequence && table.count(slot) === attempt ? slot : -1;
+  }
+}
