@@ -209,6 +209,35 @@ export function brokerContract(name: string, factory: () => Promise<BrokerHarnes
         ]);
       });
 
+      it('drops from the front what is too much once those who wait have had their share', async () => {
+        await f.create(queue, { maxLength: 2, overflow: 'drop-head' });
+        await f.create(on('other'));
+        const got: string[] = [];
+        const consumer = f.broker.consume({
+          channel: queue,
+          credit: 3,
+          handOut: { kind: 'auto' },
+          onDeliveries: (all) => got.push(...all.map(text)),
+          onCancel: () => undefined,
+        });
+        await f.send('1', '2', '3', '4', '5', '6', '7');
+        expect(got).toEqual(['1', '2', '3']);
+        expect(await f.ready()).toEqual(['6', '7']);
+        consumer.cancel();
+        // Likewise when they come from another queue.
+        await f.broker.send(['8', '9'].map((body) => message(body, { channel: on('other') })));
+        const tokens = await f.receive({ channel: on('other') });
+        await f.broker.settle({ tokens, settlement: { kind: 'move', channel: queue }, durable: true });
+        expect(await f.ready()).toEqual(['8', '9']);
+      });
+
+      it('counts what is on its way to the disk against the bytes of a queue that refuses', async () => {
+        await f.create(queue, { maxLengthBytes: 100, overflow: 'reject' });
+        const sends = ['a', 'b', 'c'].map((body) => f.broker.send([message(body.repeat(45))]));
+        const outcomes = (await Promise.all(sends)).map(([outcome]) => outcome?.ok);
+        expect(outcomes).toEqual([true, false, false]);
+      });
+
       it('drops what is kept longer than the queue keeps', async () => {
         await f.create(queue, { retentionMs: 10_000 });
         await f.send('1');

@@ -13,7 +13,7 @@ import type { Admission } from './admission.js';
 import { blankArrival, fillArrival, forget, recall, remember, setExtras } from './arrival.js';
 import type { Channels } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
-import type { DedupEntry, Family, Queue } from './family.js';
+import type { DedupEntry, Queue } from './family.js';
 import type { SendOptions, SendOutcome, SendResult } from './types.js';
 
 /** Bytes of an entry around one message's content, to size the entry. */

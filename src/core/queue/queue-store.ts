@@ -212,8 +212,11 @@ export class QueueStore {
     queue.arriving--;
     queue.arrivingBytes -= this.table.length(slot);
     const delayedTo = this.table.extras.size > 0 ? (this.table.extras.get(slot)?.delayedTo ?? 0) : 0;
-    if (delayedTo > 0) this.#delay(queue, slot, delayedTo);
-    else this.#makeReady(queue, slot, false);
+    if (delayedTo > 0) {
+      this.#delay(queue, slot, delayedTo);
+      return;
+    }
+    this.#makeReady(queue, slot, false);
     const { overflow, maxLength, maxLengthBytes } = queue.family.settings;
     if (overflow === 'drop-head' && maxLength + maxLengthBytes > 0) queue.family.grown.add(queue);
   }

@@ -17,8 +17,29 @@ export interface Token {
   readonly token: LeaseToken;
 }
 
-/** Applies what was handed out to the model, one by one, and checks that each was next. Gives their tokens. */
+/**
+ * Applies what was handed out to the model, one by one, and checks that each was next. Then what is too much in a queue
+ * leaves it; that may go where it is handed out once more. Gives the tokens.
+ */
 export function takeHanded(model: QueueModel, all: readonly Handed[], now: number): Token[] {
+  const tokens: Token[] = [];
+  let left = all;
+  const isReady = ({ delivery }: Handed): boolean => {
+    const m = model.messages.get(textOf(delivery.message.body));
+    return m?.state === 'ready' && m.channel === delivery.channel;
+  };
+  for (let dropped = true; dropped;) {
+    tokens.push(...takeReady(model, left.filter(isReady), now));
+    const taken = new Set(tokens.map(({ text }) => text));
+    left = left.filter(({ delivery }) => !taken.has(textOf(delivery.message.body)));
+    dropped = model.trim();
+    model.land(model.held);
+  }
+  // What is not there at all: says so.
+  return [...tokens, ...takeReady(model, left, now)];
+}
+
+function takeReady(model: QueueModel, all: readonly Handed[], now: number): Token[] {
   const tokens: Token[] = [];
   const handed = [...all].sort((a, b) => a.delivery.sequence - b.delivery.sequence);
   const together = new Set(handed.map(({ delivery }) => textOf(delivery.message.body)));

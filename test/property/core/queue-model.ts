@@ -65,6 +65,8 @@ export class QueueModel {
   readonly messages = new Map<string, ModelMessage>();
   /** In order of arrival. */
   arriving: ModelMessage[] = [];
+  /** Channels that took messages, with what is ready in them, in order: they may be over their bounds. */
+  readonly #grown = new Map<string, string[]>();
   /** By family, then id: when it was first accepted. */
   readonly dedup = new Map<string, Map<string, { at: number; text: string }>>();
   /** Text of what is ready in a channel, in the order of hand-out: as last seen in the broker. Overflow drops from its front. */
@@ -185,23 +187,27 @@ export class QueueModel {
 
   /** What was on its way is there now; unless it is held, called after each step. `memoryOnly`: what needs no disk. */
   land(memoryOnly = false): void {
-    // What overflows goes on to another queue.
-    do this.#landOnce(memoryOnly);
-    while (!memoryOnly && this.arriving.length > 0);
-  }
-
-  #landOnce(memoryOnly: boolean): void {
     const landed = this.arriving.filter((m) => !memoryOnly || !this.settings(m.channel).durable);
     this.arriving = this.arriving.filter((m) => !landed.includes(m));
-    const touched = new Set<string>();
-    const before = new Map<string, string[]>();
     for (const m of landed) {
-      if (!before.has(m.channel)) before.set(m.channel, this.#readyOrder(m.channel));
-      m.state = m.delayedTo > this.now ? 'delayed' : 'ready';
-      if (m.state === 'ready') before.get(m.channel)!.push(m.text);
-      touched.add(m.channel);
+      if (m.delayedTo > this.now) {
+        m.state = 'delayed';
+        continue;
+      }
+      let order = this.#grown.get(m.channel);
+      if (order === undefined) this.#grown.set(m.channel, (order = this.#readyOrder(m.channel)));
+      m.state = 'ready';
+      order.push(m.text);
     }
-    for (const channel of touched) this.#trim(channel, before.get(channel)!);
+  }
+
+  /** What those who waited left, and is too much, is dropped from the front. True when something was. */
+  trim(): boolean {
+    const grown = [...this.#grown];
+    this.#grown.clear();
+    let dropped = false;
+    for (const [channel, order] of grown) if (this.#trim(channel, order)) dropped = true;
+    return dropped;
   }
 
   #readyOrder(channel: string): string[] {
@@ -215,10 +221,15 @@ export class QueueModel {
     return [...seen, ...[...ready].filter((text) => !seen.includes(text))];
   }
 
-  #trim(channel: string, order: string[]): void {
+  #trim(channel: string, before: readonly string[]): boolean {
+    if (!this.exists(channel)) return false;
     const { overflow, maxLength } = this.settings(channel);
-    if (overflow !== 'drop-head' || maxLength === 0) return;
-    while (order.length > maxLength) this.bury(this.messages.get(order.shift()!)!, 'overflow');
+    if (overflow !== 'drop-head' || maxLength === 0) return false;
+    const there = before.map((text) => this.messages.get(text));
+    const order = there.filter((m) => m?.channel === channel && m.state === 'ready');
+    const over = order.slice(0, Math.max(0, order.length - maxLength));
+    for (const m of over) this.bury(m!, 'overflow');
+    return over.length > 0;
   }
 
   /** The lost arrivals of a failed commit; moved messages stay in their new place. */
