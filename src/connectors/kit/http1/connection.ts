@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../base/clock.js';
 import { HttpExchange } from './exchange.js';
-import type { ExchangeConnection } from './exchange.js';
+import type { Detached, ExchangeConnection } from './exchange.js';
 import type { HttpLimits } from './limits.js';
 import { Outbox } from './outbox.js';
 import { HttpRefusal } from './refusal.js';
@@ -47,6 +47,14 @@ export class Http1Connection implements ExchangeConnection {
   #blocked = false;
   #used = false;
   #peerEnded = false;
+  /** The socket is somebody else's now. */
+  #detached = false;
+  readonly #listeners = {
+    data: (chunk: Buffer): void => this.#onData(chunk),
+    end: (): void => this.#onEnd(),
+    drain: (): void => this.#onDrain(),
+    close: (): void => this.#onClose(),
+  };
   /** When the state began that the connection is in: idle, in a request, blocked or ended. Unix ms. */
   #since: number;
 
@@ -57,12 +65,23 @@ export class Http1Connection implements ExchangeConnection {
     this.#outbox = new Outbox(socket);
     this.#since = host.clock.now();
     socket.allowHalfOpen = true;
-    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
-    socket.on('end', () => this.#onEnd());
-    socket.on('drain', () => this.#onDrain());
+    for (const [event, listener] of Object.entries(this.#listeners)) socket.on(event, listener);
     // Every error is followed by `close`.
     socket.on('error', () => undefined);
-    socket.on('close', () => this.#onClose());
+  }
+
+  get socket(): Socket {
+    return this.#socket;
+  }
+
+  detach(exchange: HttpExchange): Detached | undefined {
+    const isAlone = exchange === this.#first && exchange === this.#last;
+    if (!isAlone || this.peerGone || this.#ended || this.#detached) return undefined;
+    this.#detached = true;
+    this.#closing = true;
+    for (const [event, listener] of Object.entries(this.#listeners)) this.#socket.off(event, listener);
+    this.#host.onClose(this);
+    return { socket: this.#socket, rest: this.#parser.takeRest() };
   }
 
   get closed(): boolean {
@@ -82,7 +101,8 @@ export class Http1Connection implements ExchangeConnection {
   /** Ends when all that is open is answered: an idle connection at once. */
   drain(): void {
     this.#draining = true;
-    if (this.#parser.phase !== 'idle') return;
+    // Whoever has the socket ends it.
+    if (this.#detached || this.#parser.phase !== 'idle') return;
     this.#closing = true;
     if (this.#open === 0 && !this.#ended) this.#socket.destroySoon();
   }
@@ -223,6 +243,7 @@ export class Http1Connection implements ExchangeConnection {
 
   /** Writes what waits, and sees to what the connection does next. */
   #flush(): void {
+    if (this.#detached) return;
     const isIdle = this.#open === 0;
     const { heads, limits, clock } = this.#host;
     if (isIdle && this.#continueDue && !this.#closing) {

@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ParsedRequest } from './request-parser.js';
 
 /** What an exchange asks of its connection. */
 export interface ExchangeConnection {
+  readonly socket: Socket;
   /** The peer left, or closed its side. */
   readonly peerGone: boolean;
   /** The socket is closed: answers go nowhere. */
@@ -11,6 +13,14 @@ export interface ExchangeConnection {
   writeHead(exchange: HttpExchange, status: number, headers: readonly string[], length: number): string;
   /** Sends the answer when its turn has come. */
   onAnswer(exchange: HttpExchange): void;
+  /** Gives the socket away instead of an answer. */
+  detach(exchange: HttpExchange): Detached | undefined;
+}
+
+/** A socket that is ours no longer, and what was read from it behind the last request. */
+export interface Detached {
+  readonly socket: Socket;
+  readonly rest: Buffer;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -77,6 +87,19 @@ export class HttpExchange {
     const run = this.#onPeerGone;
     this.#onPeerGone = undefined;
     if (!this.answered) run?.();
+  }
+
+  /** What the request came by: for who the peer is, not for reading and writing. */
+  get socket(): Socket {
+    return this.#connection.socket;
+  }
+
+  /**
+   * Takes the socket over, for another protocol (RFC 9110 section 7.8): the taker answers and closes it. Undefined when others
+   * wait on the same connection or the peer is gone.
+   */
+  upgrade(): Detached | undefined {
+    return this.answered ? undefined : this.#connection.detach(this);
   }
 
   /** Sends the answer. `headers` is name, value, name, value…; Content-Length is added. A second call does nothing. */

@@ -90,6 +90,13 @@ export class RequestParser {
     return { head, body: reader.body, keepAlive: framing.keepAlive && !reader.oversize };
   }
 
+  /** Everything that was fed and is no part of a request that was given: the connection goes on in another protocol. */
+  takeRest(): Buffer {
+    const rest = this.#bytes.subarray(this.#from);
+    this.#from = this.#bytes.length;
+    return rest;
+  }
+
   #readHead(): RequestHead | undefined {
     const scanner = this.#scanner;
     if (this.#from === this.#bytes.length || !scanner.scan(this.#bytes, this.#from)) return undefined;

@@ -407,3 +407,38 @@ describe('HTTP/1.1 server and node:http', () => {
     }
   });
 });
+
+describe('upgrade', () => {
+  it('gives the socket away with what came behind the request, and is no affair of the server any more', async () => {
+    const taken: { readonly socket: Socket; readonly rest: string }[] = [];
+    const { server, port } = await serve((exchange) => {
+      const detached = exchange.upgrade();
+      if (detached === undefined) return;
+      expect(exchange.upgrade()).toBeUndefined();
+      taken.push({ socket: detached.socket, rest: detached.rest.toString() });
+      detached.socket.on('data', (chunk: Buffer) => detached.socket.write(`echo ${chunk.toString()}`));
+      detached.socket.write('taken ');
+    });
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    let got = '';
+    socket.on('data', (chunk: Buffer) => (got += chunk.toString()));
+    socket.write('GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nbehind');
+    while (got === '') await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(taken[0]?.rest).toBe('behind');
+    socket.write('hello');
+    while (!got.includes('hello')) await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(got).toBe('taken echo hello');
+    expect(server.requests).toBe(1);
+  });
+
+  it('is not given while others wait for their answers', async () => {
+    const exchanges: HttpExchange[] = [];
+    const { port } = await serve((exchange) => void exchanges.push(exchange));
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n');
+    while (exchanges.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(exchanges.map((exchange) => exchange.upgrade())).toEqual([undefined, undefined]);
+  });
+});
