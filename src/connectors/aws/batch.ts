@@ -29,11 +29,14 @@ export interface BatchFaults {
   readonly batchEntryIdsNotDistinct: FaultKind;
 }
 
-/** Reads and checks the entries of a batch: 1 to 10, with legal and distinct ids. */
-export function readBatch(input: Input, name: string, faults: BatchFaults): readonly BatchEntry[] {
+/** Reads and checks the entries of a batch: 1 to 10, with legal and distinct ids. `shape`: what an entry is called. */
+export function readBatch(
+  input: Input,
+  { name, shape, faults }: { readonly name: string; readonly shape: string; readonly faults: BatchFaults },
+): readonly BatchEntry[] {
   const list = listOf(input, name);
   if (list.length === 0) {
-    throw new AwsFault(faults.emptyBatchRequest, 'There should be at least one entry in the request.');
+    throw new AwsFault(faults.emptyBatchRequest, `There should be at least one ${shape} in the request.`);
   }
   if (list.length > BATCH_ENTRIES_MAX) {
     throw new AwsFault(

@@ -56,6 +56,13 @@ export const awsConfigSchema = z.object({
     .describe(
       'Sign the notifications that go to queues, too. It takes a millisecond each; those for http and https are always signed.',
     ),
+  recreateWaitSeconds: z
+    .number()
+    .int()
+    .min(0)
+    .max(3_600)
+    .default(0)
+    .describe('How long the name of a deleted queue cannot be used again; 60 on AWS, 0 here: free at once.'),
   inFlightMax: z
     .number()
     .int()

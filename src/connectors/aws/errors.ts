@@ -46,6 +46,7 @@ export const SQS_FAULTS = {
   invalidMessageContents: modelled('InvalidMessageContents', 'InvalidMessageContents'),
   overLimit: modelled('OverLimit', 'OverLimit', 403),
   purgeQueueInProgress: sqs('PurgeQueueInProgress', 403),
+  queueDeletedRecently: sqs('QueueDeletedRecently'),
   queueDoesNotExist: modelled('QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue'),
   queueNameExists: modelled('QueueNameExists', 'QueueAlreadyExists'),
   resourceNotFound: modelled('ResourceNotFoundException', 'ResourceNotFoundException', 404),

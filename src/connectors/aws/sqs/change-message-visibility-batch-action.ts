@@ -7,15 +7,14 @@ import { runReceiptBatch } from './receipt-batch.js';
 import { failedEntries } from './shapes.js';
 import { changeAll, readVisibilityChange } from './visibility.js';
 
+const ENTRY = 'ChangeMessageVisibilityBatchRequestEntry';
+
 /** ChangeMessageVisibilityBatch: up to ten changes. */
 export const changeMessageVisibilityBatch = operation<BatchResult<{ readonly Id: string }>>({
   name: 'ChangeMessageVisibilityBatch',
   input: structure({
     QueueUrl: scalar,
-    Entries: flatList(
-      'ChangeMessageVisibilityBatchRequestEntry',
-      scalars('Id', 'ReceiptHandle', 'VisibilityTimeout'),
-    ),
+    Entries: flatList(ENTRY, scalars('Id', 'ReceiptHandle', 'VisibilityTimeout')),
   }),
   output: structure({
     Successful: flatList('ChangeMessageVisibilityBatchResultEntry', scalars('Id')),
@@ -24,6 +23,7 @@ export const changeMessageVisibilityBatch = operation<BatchResult<{ readonly Id:
   async run(call) {
     const queue = queueOf(call);
     return runReceiptBatch(call, {
+      shape: ENTRY,
       read: (input) => readVisibilityChange(call, queue, input),
       act: (changes) => changeAll(call, queue, changes),
     });

@@ -9,6 +9,7 @@ import type { Call } from '../operation.js';
 import { queueUrl } from '../urls.js';
 import { AwsFault } from '../wire/fault.js';
 import { flatMap, scalar, structure } from '../wire/shape.js';
+import { requireRested } from './deleted-queues.js';
 import {
   checkAttributes,
   effectiveAttribute,
@@ -43,6 +44,7 @@ export const createQueue = operation({
     checkTags(tags);
     const answer = { QueueUrl: queueUrl(call.origin, services.config, name) };
     if (isThere(call, name, attributes)) return answer;
+    requireRested(services, name);
     const policy = attributes.get('RedrivePolicy');
     if (policy !== undefined && policy !== '') {
       checkDeadLetterQueue(policy, { arn: queueArn(services.config, name), fifo }, (dlq) =>

@@ -8,12 +8,14 @@ import { readReceipt } from './receipt.js';
 import { runReceiptBatch } from './receipt-batch.js';
 import { failedEntries } from './shapes.js';
 
+const ENTRY = 'DeleteMessageBatchRequestEntry';
+
 /** DeleteMessageBatch: up to ten deletions in one step. */
 export const deleteMessageBatch = operation<BatchResult<{ readonly Id: string }>>({
   name: 'DeleteMessageBatch',
   input: structure({
     QueueUrl: scalar,
-    Entries: flatList('DeleteMessageBatchRequestEntry', scalars('Id', 'ReceiptHandle')),
+    Entries: flatList(ENTRY, scalars('Id', 'ReceiptHandle')),
   }),
   output: structure({
     Successful: flatList('DeleteMessageBatchResultEntry', scalars('Id')),
@@ -22,6 +24,7 @@ export const deleteMessageBatch = operation<BatchResult<{ readonly Id: string }>
   async run(call) {
     const queue = queueOf(call);
     return runReceiptBatch(call, {
+      shape: ENTRY,
       read: (input) => readReceipt(call, queue, input),
       act: (receipts) => deleteAll(call, queue, receipts),
     });

@@ -1,5 +1,6 @@
 import type { Change } from '../../../core/registry/types.js';
 import { operation } from '../operation.js';
+import { restName } from './deleted-queues.js';
 import { MOVE_TASKS_KIND } from './move-tasks.js';
 import { QUEUE_KIND, queueOf } from './queue-registry.js';
 import { queueUrlOnly } from './shapes.js';
@@ -15,6 +16,7 @@ export const deleteQueue = operation({
     const changes: Change[] = [
       { do: 'remove', kind: QUEUE_KIND, key: queue.name },
       { do: 'remove', kind: MOVE_TASKS_KIND, key: queue.name },
+      ...restName(call.services, queue.name),
     ];
     if (broker.resolve(queue.channel) === queue.channel) {
       changes.push({ do: 'delete-queue', channel: queue.channel });

@@ -152,6 +152,9 @@ export function mergeAttributes(
     if (value === '') Reflect.deleteProperty(out, name);
     else out[name] = value;
   }
+  // One kind of encryption at a time: what is chosen last takes the other's place.
+  if ((changes.get('KmsMasterKeyId') ?? '') !== '') Reflect.deleteProperty(out, 'SqsManagedSseEnabled');
+  if (changes.get('SqsManagedSseEnabled') === 'true') Reflect.deleteProperty(out, 'KmsMasterKeyId');
   if (out['FifoThroughputLimit'] === 'perMessageGroupId' && out['DeduplicationScope'] !== 'messageGroup') {
     throw new AwsFault(
       SQS_FAULTS.invalidAttributeValue,
@@ -170,8 +173,8 @@ export function effectiveAttribute(
 ): string | undefined {
   const own = attributes[name];
   if (own !== undefined) return own;
-  // One kind of encryption at a time: a key of KMS takes the place of the queue's own.
   if (name === 'SqsManagedSseEnabled' && attributes['KmsMasterKeyId'] !== undefined) return 'false';
+  if (name === 'KmsDataKeyReusePeriodSeconds' && attributes['KmsMasterKeyId'] !== undefined) return '300';
   const rule = RULES.get(name);
   return fifo ? rule?.fifo : rule?.standard;
 }

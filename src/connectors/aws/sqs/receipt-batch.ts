@@ -9,11 +9,13 @@ import type { AwsFault } from '../wire/fault.js';
 export async function runReceiptBatch<T>(
   call: Call,
   work: {
+    /** What an entry is called. */
+    readonly shape: string;
     readonly read: (input: Input) => T;
     readonly act: (items: readonly T[]) => Promise<readonly (AwsFault | undefined)[]>;
   },
 ): Promise<BatchResult<{ readonly Id: string }>> {
-  const entries = readBatch(call.input, 'Entries', SQS_FAULTS);
+  const entries = readBatch(call.input, { name: 'Entries', shape: work.shape, faults: SQS_FAULTS });
   const failed: FailedEntry[] = [];
   const ids: string[] = [];
   const items: T[] = [];

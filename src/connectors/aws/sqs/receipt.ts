@@ -16,6 +16,8 @@ export interface Receipt {
   readonly token: LeaseToken;
   /** Whether the lease the handle was made with is over; it may have been extended since. */
   readonly expired: boolean;
+  /** Unix ms the message was received, to the second. */
+  readonly receivedAt: number;
 }
 
 /** Reads a request's `ReceiptHandle`. Throws MissingParameter and ReceiptHandleIsInvalid. */
@@ -34,5 +36,6 @@ export function readReceipt(call: Call, queue: Queue, input: Input): Receipt {
     text,
     token: { channel: handle.channel as ChannelName, sequence: handle.sequence, attempt: handle.attempt },
     expired: handle.leaseEndsAt <= call.services.clock.now(),
+    receivedAt: handle.leaseEndsAt - handle.leaseSeconds * 1000,
   };
 }

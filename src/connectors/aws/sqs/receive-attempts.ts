@@ -8,11 +8,18 @@ const BYTES_MAX = 64 * 1024 * 1024;
 /** What a message takes beside its body. */
 const MESSAGE_BYTES = 1_024;
 
+/** What a receive gave. */
+export interface Received {
+  readonly deliveries: readonly Delivery[];
+  /** How long they were hidden. */
+  readonly leaseMs: number;
+}
+
 interface Attempt {
   readonly until: number;
   readonly bytes: number;
   /** Undefined: one of its messages was deleted or changed, the receive cannot be repeated. */
-  deliveries: readonly Delivery[] | undefined;
+  received: Received | undefined;
 }
 
 /**
@@ -30,22 +37,22 @@ export class ReceiveAttempts {
   }
 
   /** The answer of an earlier receive with this id; `spent`: it cannot be repeated; undefined: there was none. */
-  recall(queue: string, id: string, now: number): readonly Delivery[] | 'spent' | undefined {
+  recall(queue: string, id: string, now: number): Received | 'spent' | undefined {
     this.#forgetOld(now);
     const attempt = this.#attempts.get(keyOf(queue, id));
-    return attempt === undefined ? undefined : (attempt.deliveries ?? 'spent');
+    return attempt === undefined ? undefined : (attempt.received ?? 'spent');
   }
 
-  remember(queue: string, id: string, deliveries: readonly Delivery[], now: number): void {
+  remember(queue: string, id: string, received: Received, now: number): void {
     const key = keyOf(queue, id);
     this.#forget(key);
     let bytes = 0;
-    for (const delivery of deliveries) {
+    for (const delivery of received.deliveries) {
       bytes += delivery.message.body.byteLength + MESSAGE_BYTES;
       this.#keyOfMessage.set(messageKey(delivery), key);
     }
     this.#bytes += bytes;
-    this.#attempts.set(key, { until: now + REPLAY_MS, bytes, deliveries });
+    this.#attempts.set(key, { until: now + REPLAY_MS, bytes, received });
     for (const oldest of this.#attempts.keys()) {
       if (this.#attempts.size <= ATTEMPTS_MAX && this.#bytes <= BYTES_MAX) break;
       this.#forget(oldest);
@@ -60,7 +67,7 @@ export class ReceiveAttempts {
       const attempt = key === undefined ? undefined : this.#attempts.get(key);
       if (attempt === undefined) continue;
       this.#release(attempt);
-      attempt.deliveries = undefined;
+      attempt.received = undefined;
     }
   }
 
@@ -78,9 +85,9 @@ export class ReceiveAttempts {
     this.#attempts.delete(key);
   }
 
-  #release({ deliveries, bytes }: Attempt): void {
-    if (deliveries === undefined) return;
-    for (const delivery of deliveries) this.#keyOfMessage.delete(messageKey(delivery));
+  #release({ received, bytes }: Attempt): void {
+    if (received === undefined) return;
+    for (const delivery of received.deliveries) this.#keyOfMessage.delete(messageKey(delivery));
     this.#bytes -= bytes;
   }
 }

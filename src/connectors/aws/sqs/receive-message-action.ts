@@ -10,6 +10,7 @@ import { isLegalId } from '../wire/text.js';
 import { readAttributeSelection, readSystemSelection } from './attribute-selection.js';
 import { queueOf, RECEIVED_MAX } from './queue-registry.js';
 import type { Queue } from './queue-registry.js';
+import type { Received } from './receive-attempts.js';
 import { receivedMessage, receivedMessageJson } from './received-message.js';
 import type { ReceivedMessage } from './received-message.js';
 import { messageAttributes } from './shapes.js';
@@ -63,13 +64,15 @@ export const receiveMessage = operation<{ readonly Messages?: readonly ReceivedM
     const waitMs = waitSeconds === undefined ? queue.receiveWaitMs : waitSeconds * 1000;
     const leaseMs = visibilitySeconds === undefined ? queue.visibilityTimeoutMs : visibilitySeconds * 1000;
     const want = { max, waitMs, leaseMs };
-    const deliveries =
+    const received =
       attemptId === undefined
-        ? await receive(call, queue, want)
+        ? { deliveries: await receive(call, queue, want), leaseMs }
         : await receiveAgain(call, queue, attemptId, want);
+    const { deliveries } = received;
     if (deliveries.length === 0) return {};
     const channel = services.broker.resolve(queue.channel);
-    const view = { config: services.config, queue, channel, system, attributes };
+    const { config } = services;
+    const view = { config, queue, channel, leaseMs: received.leaseMs, system, attributes };
     return { Messages: deliveries.map((delivery) => receivedMessage(delivery, view)) };
   },
   toJson: ({ Messages: messages }) =>
@@ -83,12 +86,7 @@ interface Want {
 }
 
 /** The answer of an earlier receive with this id once more, hidden anew; else a receive whose answer is kept for that. */
-async function receiveAgain(
-  call: Call,
-  queue: Queue,
-  attemptId: string,
-  want: Want,
-): Promise<readonly Delivery[]> {
+async function receiveAgain(call: Call, queue: Queue, attemptId: string, want: Want): Promise<Received> {
   const { attempts, broker, clock } = call.services;
   const earlier = attempts.recall(queue.name, attemptId, clock.now());
   if (earlier === 'spent') {
@@ -99,15 +97,17 @@ async function receiveAgain(
     );
   }
   // Once the messages are visible again, there is nothing to repeat.
-  if (earlier?.every((delivery) => broker.holds(delivery)) === true && want.leaseMs > 0) {
-    await broker.settle({ tokens: earlier, settlement: { kind: 'extend', leaseMs: want.leaseMs } });
+  if (earlier?.deliveries.every((delivery) => broker.holds(delivery)) === true && want.leaseMs > 0) {
+    const settlement = { kind: 'extend', leaseMs: want.leaseMs } as const;
+    await broker.settle({ tokens: earlier.deliveries, settlement });
     return earlier;
   }
   const deliveries = await receive(call, queue, want);
+  const received = { deliveries, leaseMs: want.leaseMs };
   if (deliveries.length > 0 && want.leaseMs > 0) {
-    attempts.remember(queue.name, attemptId, deliveries, clock.now());
+    attempts.remember(queue.name, attemptId, received, clock.now());
   }
-  return deliveries;
+  return received;
 }
 
 /** Too many messages are in flight: a long poll of a standard queue and every one of a FIFO queue finds nothing. */

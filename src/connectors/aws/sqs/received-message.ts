@@ -38,6 +38,7 @@ export interface ReceiveView {
   readonly queue: Queue;
   /** The queue's real channel. */
   readonly channel: string;
+  readonly leaseMs: number;
   readonly system: SystemSelection;
   readonly attributes: AttributeSelection | undefined;
 }
@@ -53,6 +54,7 @@ export function receivedMessage(delivery: Delivery, view: ReceiveView): Received
       sequence: delivery.sequence,
       attempt: delivery.attempt,
       leaseEndsAt: delivery.leaseEndsAt ?? 0,
+      leaseSeconds: Math.ceil(view.leaseMs / 1000),
     }),
     MD5OfBody: seen.bodyMd5,
     Body: seen.body,

@@ -12,6 +12,7 @@ import type { Queue } from './queue-registry.js';
 import { failedEntries, outgoingFields, sentFields } from './shapes.js';
 
 const BATCH_BYTES_MAX = 1_048_576;
+const ENTRY = 'SendMessageBatchRequestEntry';
 
 type SentEntry = SentMessage & { readonly Id: string };
 
@@ -20,7 +21,7 @@ export const sendMessageBatch = operation<BatchResult<SentEntry>>({
   name: 'SendMessageBatch',
   input: structure({
     QueueUrl: scalar,
-    Entries: flatList('SendMessageBatchRequestEntry', structure({ Id: scalar, ...outgoingFields })),
+    Entries: flatList(ENTRY, structure({ Id: scalar, ...outgoingFields })),
   }),
   output: structure({
     Successful: flatList('SendMessageBatchResultEntry', structure({ Id: scalar, ...sentFields })),
@@ -28,7 +29,7 @@ export const sendMessageBatch = operation<BatchResult<SentEntry>>({
   }),
   async run(call) {
     const queue = queueOf(call);
-    const entries = readBatch(call.input, 'Entries', SQS_FAULTS);
+    const entries = readBatch(call.input, { name: 'Entries', shape: ENTRY, faults: SQS_FAULTS });
     if (queue.fifo && entries.some(({ input }) => input['MessageGroupId'] === undefined)) {
       throw invalidParameterValue('The request must contain the parameter MessageGroupId.');
     }
@@ -72,6 +73,8 @@ function prepareAll(
       bytes += ready.bytes;
     } catch (error) {
       failed.push(failedEntry(id, faultOf('sqs', error)));
+      const body = input['MessageBody'];
+      if (typeof body === 'string') bytes += Buffer.byteLength(body);
     }
   }
   if (bytes > BATCH_BYTES_MAX) {

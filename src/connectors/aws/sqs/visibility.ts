@@ -6,7 +6,7 @@ import type { AwsFault } from '../wire/fault.js';
 import type { Queue } from './queue-registry.js';
 import { readReceipt } from './receipt.js';
 import type { Receipt } from './receipt.js';
-import { readVisibilitySeconds } from './receive-message-action.js';
+import { readVisibilitySeconds, VISIBILITY_SECONDS_MAX } from './receive-message-action.js';
 
 /** One change of visibility. */
 export interface VisibilityChange {
@@ -18,6 +18,14 @@ export function readVisibilityChange(call: Call, queue: Queue, input: Input): Vi
   const receipt = readReceipt(call, queue, input);
   const seconds = readVisibilitySeconds(input);
   if (seconds === undefined) throw missingParameter('VisibilityTimeout');
+  const hiddenMs = call.services.clock.now() - receipt.receivedAt + seconds * 1000;
+  if (seconds > 0 && !receipt.expired && hiddenMs > VISIBILITY_SECONDS_MAX * 1000) {
+    throw invalidValue(
+      String(seconds),
+      'VisibilityTimeout',
+      `Total VisibilityTimeout for the message is beyond the limit [${VISIBILITY_SECONDS_MAX} seconds]`,
+    );
+  }
   return { receipt, seconds };
 }
 

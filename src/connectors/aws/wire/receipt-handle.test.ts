@@ -9,6 +9,7 @@ describe('receipt handles', () => {
       sequence: fc.nat(Number.MAX_SAFE_INTEGER),
       attempt: fc.nat(0xffff_ffff),
       leaseEndsAt: fc.nat(Number.MAX_SAFE_INTEGER),
+      leaseSeconds: fc.nat(0xffff),
     });
     fc.assert(
       fc.property(handle, (value) => {
@@ -23,6 +24,7 @@ describe('receipt handles', () => {
       sequence: 7,
       attempt: 2,
       leaseEndsAt: 1_764_478_000_000,
+      leaseSeconds: 30,
     });
     for (let i = 0; i < text.length; i++) {
       const other = text[i] === 'A' ? 'B' : 'A';

@@ -7,17 +7,19 @@ export interface ReceiptHandle {
   readonly attempt: number;
   /** Unix ms the lease ended as it was handed out; extensions are not known to the handle. */
   readonly leaseEndsAt: number;
+  /** Length of that lease: at most twelve hours. */
+  readonly leaseSeconds: number;
 }
 
 const VERSION = 1;
-/** version, attempt, sequence, lease end. */
-const HEAD_BYTES = 1 + 4 + 8 + 8;
+/** version, attempt, sequence, lease end, lease seconds. */
+const HEAD_BYTES = 1 + 4 + 8 + 8 + 2;
 const CHECKSUM_BYTES = 4;
 /** Longest handle text looked at. */
 const HANDLE_CHARS_MAX = 2_048;
 
 /*
- * Layout: version u8; attempt u32, sequence f64, lease end f64, big-endian; channel (UTF-8); CRC-32 of all before.
+ * Layout: version u8; attempt u32, sequence f64, lease end f64, lease seconds u16, big-endian; channel (UTF-8); CRC-32 of all before.
  * Text is base64url without padding, as URLs and forms carry it unescaped.
  */
 export function encodeReceiptHandle(handle: ReceiptHandle): string {
@@ -27,6 +29,7 @@ export function encodeReceiptHandle(handle: ReceiptHandle): string {
   out.writeUInt32BE(handle.attempt, 1);
   out.writeDoubleBE(handle.sequence, 5);
   out.writeDoubleBE(handle.leaseEndsAt, 13);
+  out.writeUInt16BE(handle.leaseSeconds, 21);
   out.write(handle.channel, HEAD_BYTES, 'utf8');
   const end = HEAD_BYTES + channelBytes;
   out.writeUInt32BE(crc32(out.subarray(0, end)), end);
@@ -47,5 +50,6 @@ export function decodeReceiptHandle(text: string): ReceiptHandle | undefined {
     sequence: bytes.readDoubleBE(5),
     attempt: bytes.readUInt32BE(1),
     leaseEndsAt: bytes.readDoubleBE(13),
+    leaseSeconds: bytes.readUInt16BE(21),
   };
 }
