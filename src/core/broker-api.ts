@@ -19,11 +19,14 @@ import type {
 } from './queue/types.js';
 import type {
   AppendResult,
+  CopiesLeft,
   FanOutTarget,
   LogEvent,
   LogReadRequest,
   LogStats,
   LogSubscription,
+  RewindRequest,
+  RewindResult,
   SubscribeRequest,
 } from './log/types.js';
 import type { Change, RegistryView } from './registry/types.js';
@@ -73,6 +76,13 @@ export interface Broker {
   logs(prefix: string): readonly ChannelName[];
   /** Replaces a log's fan-out targets. */
   setFanOut(channel: ChannelName, targets: readonly FanOutTarget[]): void;
+  /** Which events of a log a queue (sub-channels included) still holds its copies of. Throws `not-found`. */
+  copiesLeft(queue: ChannelName, log: ChannelName): CopiesLeft;
+  /**
+   * Sets a queue back to events of a log: in one entry everything it holds goes, leases included, and copies of what it is to
+   * hold come in the order of the log. Copies that arrive meanwhile stay. Resolves when durable. Throws `not-found`, `limit`.
+   */
+  rewind(request: RewindRequest): Promise<RewindResult>;
 
   // Live events and requests ---------------------------------------------------------------------------------
   readonly live: LiveTraffic;

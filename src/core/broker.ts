@@ -11,11 +11,14 @@ import type { LiveTraffic } from './live/types.js';
 import { LogService } from './log/log-service.js';
 import type {
   AppendResult,
+  CopiesLeft,
   FanOutTarget,
   LogEvent,
   LogReadRequest,
   LogStats,
   LogSubscription,
+  RewindRequest,
+  RewindResult,
   SubscribeRequest,
 } from './log/types.js';
 import type { OutgoingMessage, Translator } from './message.js';
@@ -246,6 +249,14 @@ class LocalBroker implements OpenBroker {
 
   setFanOut(channel: ChannelName, targets: readonly FanOutTarget[]): void {
     this.#logs.setFanOut(channel, targets);
+  }
+
+  copiesLeft(queue: ChannelName, log: ChannelName): CopiesLeft {
+    return this.#logs.rewinds.copiesLeft(queue, log);
+  }
+
+  rewind(request: RewindRequest): Promise<RewindResult> {
+    return this.#logs.rewinds.rewind(request);
   }
 
   async change(changes: readonly Change[]): Promise<readonly number[]> {

@@ -226,6 +226,14 @@ export class AuthorizedBroker implements Broker {
     throw notForClients();
   }
 
+  copiesLeft(): never {
+    throw notForClients();
+  }
+
+  rewind(): never {
+    throw notForClients();
+  }
+
   // Registry and names ---------------------------------------------------------------------------------------
 
   /** Connectors read their resources here and decide themselves what a client hears of them. */

@@ -10,6 +10,7 @@ import { ChannelKind, RecordType, writeOpenChannel } from '../partition/records.
 import type { QueueService } from '../queue/queue-service.js';
 import { Appends } from './appends.js';
 import { EventLog } from './event-log.js';
+import { Rewinds } from './rewinds.js';
 import { Subscription } from './subscription.js';
 import type {
   AppendResult,
@@ -36,11 +37,13 @@ export class LogService {
   /** By log id: when its oldest event is too old. */
   readonly #ages = new DeadlineHeap();
   readonly #appends: Appends;
+  readonly rewinds: Rewinds;
 
   constructor(core: CoreContext, queues: QueueService) {
     this.#core = core;
     this.#queues = queues;
     this.#appends = new Appends(core, queues, this);
+    this.rewinds = new Rewinds(core, queues, this);
     queues.connectLogs({
       has: (name) => this.find(name) !== undefined,
       forward: (events, from, failed) => this.#appends.forward(events, from, failed),

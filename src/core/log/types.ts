@@ -56,6 +56,38 @@ export interface LogReadRequest {
   readonly maxBytes?: number;
 }
 
+/** What a queue is to hold instead of what it holds; see `Broker.rewind`. */
+export interface RewindRequest {
+  readonly queue: ChannelName;
+  /** The log whose events it is about. Absent: nothing but what the queue holds. */
+  readonly log: ChannelName | undefined;
+  /** Whether the queue is to hold an event. `held`: it holds its copy now. Pure: it may be asked more than once. */
+  readonly wants: (sequence: number, storedAt: number, held: boolean) => boolean;
+  /** Whether it keeps a message that is no event of the log, by the time it came. */
+  readonly keeps: (enqueuedAt: number) => boolean;
+  /** Where an event goes that the queue does not hold, as with a fan-out target. Absent: on the queue. */
+  readonly route?: FanOutTarget['route'];
+  /** Most events that it gets and does not hold now; the oldest of more are left out. */
+  readonly restoreMax: number;
+}
+
+export interface RewindResult {
+  /** Events it got that it did not hold. */
+  readonly restored: number;
+  readonly kept: number;
+  readonly removed: number;
+  /** Events over `restoreMax`. */
+  readonly skipped: number;
+}
+
+/** Which events of a log a queue holds its copies of. */
+export interface CopiesLeft {
+  /** The log's last durable event at that moment. */
+  readonly upTo: number;
+  /** First sequence and length of each run, one after the other. */
+  readonly runs: readonly number[];
+}
+
 export interface AppendResult {
   readonly sequence: number;
   readonly id: string;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteWriter } from '../../base/bytes.js';
+import { blankArrival } from '../queue/arrival.js';
 import type { RecordVisitor } from './records.js';
 import {
   RecordType,
@@ -215,6 +216,33 @@ const cases: fc.Arbitrary<Case>[] = [
     told: (position, end) => [
       'logAppend',
       { log, sequence, storedAt, position: position + end - bytes.length, length: bytes.length },
+    ],
+  })),
+  fc.tuple(arrival, big, fc.nat(500)).map(([a, at, length]) => ({
+    write: (w) => {
+      w.u8(RecordType.reference);
+      writeArrival(w, a);
+      w.u64(at);
+      w.u32(length);
+    },
+    told: () => ['send', a, at, length, undefined],
+  })),
+  fc.tuple(id, big, big, fc.nat(500), fc.nat(500)).map(([queue, sequence, enqueuedAt, offset, length]) => ({
+    write: (w) => {
+      w.u8(RecordType.copies);
+      w.u32(queue);
+      w.u64(sequence);
+      w.u64(enqueuedAt);
+      w.u32(1);
+      w.u32(offset);
+      w.u32(length);
+    },
+    told: (position) => [
+      'send',
+      { ...blankArrival(), queue, sequence, enqueuedAt },
+      position + offset,
+      length,
+      undefined,
     ],
   })),
   fc.tuple(big, fc.uint8Array()).map(([from, bytes]) => ({

@@ -26,6 +26,7 @@ export const RecordType = {
   aliasRemove: 18,
   relocate: 19,
   copies: 20,
+  reference: 21,
 } as const;
 
 export const ChannelKind = { queue: 1, log: 2 } as const;
@@ -325,6 +326,11 @@ function visitRareRecord(type: number, position: number, r: ByteReader, v: Recor
     case RecordType.aliasRemove:
       v.aliasRemove(r.text());
       return;
+    case RecordType.reference: {
+      const arrival = readArrival(r);
+      v.send(arrival, r.u64(), r.u32(), undefined);
+      return;
+    }
     case RecordType.relocate: {
       const from = r.u64();
       const length = r.u32();
