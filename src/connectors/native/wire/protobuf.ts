@@ -122,6 +122,11 @@ export class MessageType<F extends Fields> {
     return into;
   }
 
+  /** Its fields, for codecs of other forms. */
+  get slots(): readonly Slot[] {
+    return this.#slots;
+  }
+
   empty(): Values {
     return { ...this.#empty };
   }
