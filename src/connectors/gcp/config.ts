@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseAllowList } from '../kit/outgoing/allow-list.js';
 
 const count = (fallback: number, what: string) => z.number().int().min(1).default(fallback).describe(what);
 
@@ -26,6 +27,20 @@ export const gcpConfigSchema = z.object({
   maxOutstandingMessages: count(1000, 'Most unacknowledged messages on one StreamingPull stream.'),
   maxInflightPerSubscription: count(20_000, 'Most messages of one subscription that are leased at once.'),
   maxConcurrentPolls: count(1024, 'Most Pull calls that wait for a message at once.'),
+  pushAllow: z
+    .string()
+    .default('public,private,loopback')
+    .refine((text) => parseAllowList(text) !== undefined, 'not a list of host names, addresses and networks')
+    .describe(
+      'Hosts that push subscriptions may have called, with commas: `public`, `private`, `loopback`, `*` (all three), names ' +
+        '(`hooks.example.com`, `*.example.com`), addresses and networks (`10.1.0.0/16`). Link-local addresses only when named.',
+    ),
+  pushAllowHttp: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Take push endpoints with `http:` on any host, not on this machine alone; Google wants `https:`.',
+    ),
   streamCloseSeconds: count(1800, 'Age at which StreamingPull streams are closed; clients open a new one.'),
 });
 

@@ -1,4 +1,10 @@
+import type { Log } from '../../base/log.js';
 import type { ServiceHandlers } from '../kit/grpc-call.js';
+import { keyPages } from './push/key-pages.js';
+import { checkPush } from './push/push-endpoint.js';
+import { PushWorkers } from './push/push-workers.js';
+import { TokenSigner } from './push/token-signer.js';
+import type { Page } from './rest/gateway.js';
 import { schemaOperations } from './schemas/operations.js';
 import { SchemaStore } from './schemas/schema-store.js';
 import { checkTopicSchema, validatePublished } from './schemas/topic-schemas.js';
@@ -7,12 +13,19 @@ import { unaryHandlers } from './unary.js';
 
 /** What takes part in the life of topics, subscriptions and messages without being a part of their operations. */
 export class Features {
+  readonly #services: GcpServices;
   readonly #schemas: SchemaStore;
+  readonly #signer: TokenSigner;
+  readonly #push: PushWorkers;
 
-  constructor(services: GcpServices) {
-    const { extensions } = services;
-    this.#schemas = new SchemaStore(services.broker);
+  constructor(services: GcpServices, log: Log) {
+    const { broker, clock, config, extensions } = services;
+    this.#services = services;
+    this.#schemas = new SchemaStore(broker);
+    this.#signer = new TokenSigner(broker, clock);
+    this.#push = new PushWorkers(services, this.#signer, log);
     extensions.topicChecks.push(checkTopicSchema(this.#schemas));
+    extensions.subscriptionChecks.push(checkPush(config.pushAllowHttp));
     extensions.publishSteps.push(validatePublished(this.#schemas));
   }
 
@@ -21,8 +34,36 @@ export class Features {
     return unaryHandlers(services, schemaOperations({ ...services, schemas: this.#schemas }));
   }
 
+  /** Documents beside the API. `scheme` is that of the listener. */
+  pages(scheme: 'http' | 'https'): ReadonlyMap<string, Page> {
+    return keyPages(this.#signer, scheme);
+  }
+
+  /** Begins what works by itself. */
+  start(): void {
+    this.#push.start(this.#services.catalog.subscriptions());
+  }
+
+  /** Begins nothing more, and waits for what is under way, `graceMs` at most. */
+  async drain(graceMs: number): Promise<void> {
+    await this.#push.drain(graceMs);
+  }
+
+  /** Ends everything at once. Idempotent. */
+  async stop(): Promise<void> {
+    await this.#push.stop();
+  }
+
   /** Live figures, for the connector's status. */
   counters(): Readonly<Record<string, number>> {
-    return { schemas: this.#schemas.count };
+    const { acknowledged, refused, failed } = this.#push.counters;
+    return {
+      schemas: this.#schemas.count,
+      push_subscriptions: this.#push.count,
+      push_requests_open: this.#push.underWay,
+      push_acknowledged_total: acknowledged,
+      push_refused_total: refused,
+      push_failed_total: failed,
+    };
   }
 }

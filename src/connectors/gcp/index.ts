@@ -67,7 +67,7 @@ class GcpConnector implements Connector {
       messageIds: new MessageIds(clock, ids),
       counters: { calls: 0, errors: 0, published: 0, delivered: 0, acknowledged: 0 },
     };
-    this.#features = new Features(this.#services);
+    this.#features = new Features(this.#services, log);
     broker.registerTranslator(GCP_PROTOCOL, translateOrigin);
     catalog.open();
     this.#listener = createGrpcListener({
@@ -89,6 +89,7 @@ class GcpConnector implements Connector {
     this.#serve(SchemaService, (services) => this.#features.schemaHandlers(services));
     this.#rest = new RestServer({
       services: this.#served,
+      pages: this.#features.pages(tls === undefined ? 'http' : 'https'),
       maxMessageBytes: config.maxMessageBytes,
       clock,
       log,
@@ -125,16 +126,18 @@ class GcpConnector implements Connector {
 
   async drain(graceMs: number): Promise<void> {
     const drained = this.#listener.drain(graceMs);
+    const pushed = this.#features.drain(graceMs);
     this.#rest.drain();
     // Open streams would last for the whole grace. Their clients look for another server at once.
     this.#services.subscriptions.endWaits();
-    await drained;
+    await Promise.all([drained, pushed]);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#sweep?.cancel();
     this.#services.subscriptions.endWaits();
+    await this.#features.stop();
     this.#services.catalog.close();
     await this.#listener.stop();
   }
@@ -162,6 +165,7 @@ class GcpConnector implements Connector {
   async #listen(): Promise<readonly Address[]> {
     const port = await this.#listener.listen();
     this.#sweepLater();
+    this.#features.start();
     const { host, log } = this.#context;
     // Tools that wait for Google's emulator look for these words.
     log.info(`Server started, listening on ${port}`, {

@@ -85,6 +85,10 @@ export class Catalog {
     return info;
   }
 
+  subscriptions(): Iterable<SubscriptionInfo> {
+    return this.#subscriptions.values();
+  }
+
   subscriptionsOf(topicId: string): readonly SubscriptionInfo[] {
     const infos: SubscriptionInfo[] = [];
     for (const id of this.#byTopic.get(topicId) ?? []) {

@@ -21,11 +21,13 @@ export interface OutgoingPost {
   /** `http:` or `https:`; user and password in it become basic authentication. */
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   /** From the first byte to the end of the answer. */
   readonly timeoutMs: number;
   /** Ends it at once. */
   readonly signal: AbortSignal;
+  /** The interim answer 102 (Processing) is as good as a last one. */
+  readonly processingAnswers?: boolean;
 }
 
 /** What came of a POST. */
@@ -50,6 +52,7 @@ const ANSWER_BYTES_MAX = 64 * 1024;
 const ANSWER_HEADER_BYTES_MAX = 16 * 1024;
 /** Redirects are followed on the same scheme, host and port only. */
 const REDIRECTS_MAX = 3;
+const STATUS_PROCESSING = 102;
 const IDLE_CONNECTION_MS = 30_000;
 
 const NOT_ALLOWED = 'the host is not on the allow-list';
@@ -127,6 +130,13 @@ export class OutgoingHttp {
         end({ kind: 'failed', reason: allowed ? reasonOf(error) : NOT_ALLOWED, allowed, stale });
       });
       call.on('response', (answer) => readAnswer(answer, end));
+      if (post.processingAnswers === true) {
+        call.on('information', ({ statusCode }) => {
+          if (statusCode !== STATUS_PROCESSING) return;
+          end({ kind: 'answered', status: statusCode, location: undefined });
+          call.destroy();
+        });
+      }
       call.end(post.body);
     });
   }
