@@ -57,6 +57,16 @@ export function crossFaults(config: Config): readonly string[] {
     ['CONNECTORS_AWS_PORT', connectors.aws.enable, connectors.aws.port],
     ['CONNECTORS_PUB_SUB_PORT', connectors.gcp.enable, connectors.pubSub.port],
     ['CONNECTORS_AMQP_PORT', connectors.amqp.enable, connectors.amqp.port],
+    [
+      'CONNECTORS_AMQP_MANAGEMENT_PORT',
+      connectors.amqp.enable && connectors.amqp.managementEnable,
+      connectors.amqp.managementPort,
+    ],
+    [
+      'CONNECTORS_AMQP_WEB_SOCKET_PORT',
+      connectors.amqp.enable && connectors.amqp.webSocketEnable,
+      connectors.amqp.webSocketPort,
+    ],
   ];
   const taken = new Map<number, string>();
   const faults: string[] = [];

@@ -4,6 +4,16 @@ import { z } from 'zod';
 export const amqpConfigSchema = z.object({
   enable: z.boolean().default(false).describe('Serve AMQP 0-9-1.'),
   port: z.number().int().min(0).max(65_535).default(5672).describe('Port; 0 takes a free one.'),
+  tlsPort: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(5671)
+    .describe(
+      'Port for TLS, when the broker has a certificate (`SECURITY_…`). `CONNECTORS_AMQP_PORT` is then closed unless ' +
+        '`SECURITY_ALLOW_PLAIN` is set.',
+    ),
   maxFrameSize: z
     .number()
     .int()
@@ -74,6 +84,19 @@ export const amqpConfigSchema = z.object({
       'Time a consumer has to acknowledge a delivery before it is given back; 0 = no bound. `x-consumer-timeout` of a ' +
         'queue or consumer wins.',
     ),
+  managementEnable: z
+    .boolean()
+    .default(false)
+    .describe("Serve RabbitMQ's management HTTP API: rabbitmqadmin, autoscalers, definitions files."),
+  managementPort: z.number().int().min(0).max(65_535).default(15_672).describe('Port of the management API.'),
+  webSocketEnable: z.boolean().default(false).describe('Serve AMQP over WebSocket, for browsers.'),
+  webSocketPort: z
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(15_678)
+    .describe('Port for AMQP over WebSocket (subprotocol `amqp`).'),
   serverVersion: z
     .string()
     .regex(/^\d+\.\d+\.\d+$/)

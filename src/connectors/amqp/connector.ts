@@ -1,23 +1,37 @@
+import type { Socket } from 'node:net';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
+import type { PeerConnection } from '../kit/tcp-listener.js';
 import { TcpListener } from '../kit/tcp-listener.js';
+import type { TlsSource } from '../kit/tls-gate.js';
+import { ConnectorAccess } from './access/connector-access.js';
 import { LocalAccess } from './access/local-access.js';
 import { DirectReplies } from './channel/direct-replies.js';
 import type { AmqpConfig } from './config.js';
-import type { AmqpCounters } from './connection/context.js';
+import type { AmqpCounters, ConnectionContext } from './connection/context.js';
 import { AmqpConnection } from './connection/connection.js';
 import { ORIGIN_PROTOCOL } from './mapping/message-origin.js';
 import { neutralView } from './mapping/neutral-view.js';
+import { Api } from './management/api.js';
+import { ManagementServer } from './management/server.js';
 import { QueueChannelMapping } from './mapping/queue-channel.js';
 import { deadLetterRouter } from './topology/dead-letter-router.js';
 import { Topology } from './topology/topology.js';
 
-/** AMQP 0-9-1 in the RabbitMQ dialect, on one TCP port. */
+/** A port that clients connect to. */
+interface Listener {
+  readonly name: string;
+  readonly listener: TcpListener;
+}
+
+/** AMQP 0-9-1 in the RabbitMQ dialect: a plain port, one for TLS, and what belongs to them. */
 export class AmqpConnector implements Connector {
   readonly name = 'amqp';
   readonly #context: ConnectorContext;
-  readonly #topology: Topology;
-  readonly #access: LocalAccess;
-  readonly #listener: TcpListener;
+  readonly #shared: ConnectionContext;
+  readonly #local: LocalAccess;
+  readonly #listeners: readonly Listener[];
+  readonly #management: ManagementServer | undefined;
+  #addresses: readonly Address[] = [];
   readonly #counters: AmqpCounters = {
     published_messages_total: 0,
     returned_messages_total: 0,
@@ -34,58 +48,101 @@ export class AmqpConnector implements Connector {
       defaultVhost: config.defaultVhost,
       strict: config.strictNames,
     });
-    this.#topology = new Topology(context.broker, mapping, context.clock, (work) => this.#supervise(work));
-    this.#access = new LocalAccess(context.broker, config.users);
-    const log = context.log.child({ connector: this.name });
-    const { broker, clock, ids, version, host } = context;
-    const shared = {
+    const { broker, clock, ids, version, tls, identity, gate } = context;
+    const supervise = (work: Promise<void>): void => this.#supervise(work);
+    this.#local = new LocalAccess(broker, config.users);
+    this.#shared = {
       broker,
       clock,
       ids,
       version,
-      log,
+      tls,
       config,
-      topology: this.#topology,
-      access: this.#access,
+      log: context.log.child({ connector: this.name }),
+      topology: new Topology(broker, mapping, clock, supervise),
+      access: new ConnectorAccess({ local: this.#local, identity, gate, mapping }),
       replies: new DirectReplies(),
       counters: this.#counters,
-      supervise: (work: Promise<void>) => this.#supervise(work),
+      connections: new Map(),
+      supervise,
     };
-    this.#listener = new TcpListener({
-      host,
-      port: config.port,
-      clock,
-      log,
-      connectionsMax: config.maxConnections,
-      accept: (socket) => new AmqpConnection(shared, socket, ++this.#connectionIds),
-    });
+    this.#listeners = this.#listenersOf(config);
+    if (config.managementEnable) {
+      const api = new Api(this.#shared, this.#local, () => this.#addresses);
+      this.#management = new ManagementServer(api, context.host, config.managementPort);
+    }
+  }
+
+  /** With a certificate, the plain port is open only when it is asked for. */
+  #listenersOf({ port, tlsPort, maxConnections }: AmqpConfig): readonly Listener[] {
+    const { host, clock, tls } = this.#context;
+    const accept = (socket: Socket): PeerConnection => this.#accept(socket);
+    const common = { host, clock, log: this.#shared.log, connectionsMax: maxConnections, accept };
+    const plain = { name: this.name, listener: new TcpListener({ ...common, port }) };
+    if (tls === undefined) return [plain];
+    // On its own port, nobody speaks in the clear.
+    const source: TlsSource = {
+      get credentials() {
+        return tls.credentials;
+      },
+      clientCertificate: tls.clientCertificate,
+      allowPlain: false,
+      certificateIdentity: tls.certificateIdentity,
+      onChange: (changed) => tls.onChange(changed),
+    };
+    const secure = {
+      name: 'amqps',
+      listener: new TcpListener({ ...common, port: tlsPort, tls: { source, protocols: [] } }),
+    };
+    return tls.allowPlain ? [plain, secure] : [secure];
+  }
+
+  #accept(socket: Socket): PeerConnection {
+    return new AmqpConnection(this.#shared, socket, ++this.#connectionIds);
   }
 
   async start(): Promise<readonly Address[]> {
+    const { topology } = this.#shared;
     if (!this.#started) {
       this.#started = true;
       this.#context.broker.registerTranslator(ORIGIN_PROTOCOL, neutralView);
-      this.#context.broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(this.#topology));
-      this.#access.start();
-      this.#topology.start();
+      this.#context.broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(topology));
+      this.#local.start();
+      topology.start();
     }
-    const port = await this.#listener.start();
-    return [{ name: this.name, host: this.#context.host, port }];
+    const { host } = this.#context;
+    const addresses: Address[] = [];
+    for (const { name, listener } of this.#listeners) {
+      addresses.push({ name, host, port: await listener.start() });
+    }
+    if (this.#management !== undefined) {
+      const { port } = await this.#management.listener.start();
+      addresses.push({ name: 'amqp-management', host, port });
+    }
+    this.#addresses = addresses;
+    return addresses;
   }
 
   async drain(graceMs: number): Promise<void> {
-    await this.#listener.drain(graceMs);
+    await Promise.all([
+      ...this.#listeners.map(({ listener }) => listener.drain(graceMs)),
+      this.#management?.listener.drain(graceMs),
+    ]);
   }
 
   async stop(): Promise<void> {
-    await this.#listener.stop();
+    await Promise.all([
+      ...this.#listeners.map(({ listener }) => listener.stop()),
+      this.#management?.listener.stop(),
+    ]);
     await Promise.all(this.#working);
-    this.#topology.stop();
-    this.#access.stop();
+    this.#shared.topology.stop();
+    this.#local.stop();
   }
 
   status(): ConnectorStatus {
-    return { connections: this.#listener.connections, counters: { ...this.#counters } };
+    const connections = this.#listeners.reduce((sum, { listener }) => sum + listener.connections, 0);
+    return { connections, counters: { ...this.#counters } };
   }
 
   /** Owns work that outlives its connection: giving back messages, deleting exclusive queues. */

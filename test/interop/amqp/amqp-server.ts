@@ -28,6 +28,8 @@ export interface AmqpServer {
   readonly journal: MemoryJournal;
   readonly faults: MemoryFaults;
   readonly port: number;
+  /** All ports, by the names of their addresses. */
+  readonly ports: ReadonlyMap<string, number>;
   readonly url: string;
   /** Errors and warnings that were logged. */
   readonly logged: string[];
@@ -53,14 +55,15 @@ export async function startAmqpServer(options: AmqpServerOptions = {}): Promise<
     version: '0.1.0',
   };
   const connector = createAmqpConnector(context, config);
-  const [address] = await connector.start();
-  const port = address?.port ?? 0;
+  const ports = new Map((await connector.start()).map((address) => [address.name, address.port]));
+  const port = ports.get('amqp') ?? 0;
   return {
     broker,
     connector,
     journal,
     faults: journal.faults,
     port,
+    ports,
     url: `amqp://guest:guest@127.0.0.1:${String(port)}`,
     logged,
     stop: async () => {

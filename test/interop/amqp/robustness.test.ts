@@ -135,7 +135,10 @@ describe('bad input', () => {
         frame(1, 1, Buffer.from('003c03e7', 'hex')),
         'CONN 503 COMMAND_INVALID - unimplemented method [60.999]',
       ],
-      [frame(1, 1, Buffer.from('0032000a00', 'hex')), 'CONN 502 SYNTAX_ERROR'],
+      [frame(1, 1, Buffer.from('0032000a00', 'hex')), 'CONN 501 FRAME_ERROR - cannot decode queue.declare'],
+      // A table that says it is longer than its frame leaves room for.
+      [frame(1, 1, Buffer.from('0032000a0000017000000000090178490000', 'hex')), 'CONN 501 FRAME_ERROR'],
+      [frame(1, 1, Buffer.from('0032000a00000170000000000301784a', 'hex')), 'CONN 502 SYNTAX_ERROR'],
       [frame(1, 1, Buffer.from('0014000a00ff', 'hex')), 'CONN 501 FRAME_ERROR'],
       [frame(1, 1, Buffer.from('00', 'hex')), 'CONN 501 FRAME_ERROR'],
       [

@@ -128,6 +128,10 @@ export class AmqpChannel {
     return this.#sharedPrefetch;
   }
 
+  get unackedCount(): number {
+    return this.#unacked.size;
+  }
+
   /** Changes the prefetch all consumers share; it holds at once. */
   setSharedPrefetch(count: number): void {
     this.#sharedPrefetch = count;
@@ -326,6 +330,11 @@ export class AmqpChannel {
       this.host.closeChannel(this, new ReplyError(406, text));
       return;
     }
+    // First it stops, or what goes back would come to it again.
+    if (this.removeConsumer(consumer.options.tag) !== undefined) {
+      const { tag: consumerTag } = consumer.options;
+      this.host.writer.method(this.number, 'basic.cancel', { consumerTag, nowait: true });
+    }
     for (const [held, unacked] of this.#unacked.of(consumer)) {
       if (!isStreamDelivery(unacked)) this.host.settle(unacked, 'requeue');
       this.#settled(unacked);
@@ -333,8 +342,6 @@ export class AmqpChannel {
       this.#unacked.replace(held, { ...unacked, consumer: undefined, late: true });
     }
     this.host.flushSettlements();
-    if (this.removeConsumer(consumer.options.tag) === undefined) return;
-    this.host.writer.method(this.number, 'basic.cancel', { consumerTag: consumer.options.tag, nowait: true });
     this.host.flushSoon();
   }
 

@@ -1,4 +1,5 @@
 import type { Consumer as BrokerConsumer } from '../../../core/queue/types.js';
+import type { FieldTable } from '../wire/field-table.js';
 import type { Queue } from '../topology/types.js';
 
 /** Who decides how much a consumer may get: its channel. */
@@ -21,6 +22,8 @@ export interface ConsumerOptions {
   readonly streamSequence: number;
   /** Time it has to acknowledge a delivery; 0 = no bound. */
   readonly ackTimeoutMs: number;
+  /** As given by the client. */
+  readonly arguments: FieldTable;
 }
 
 /** Starts hand-out from the broker with `credit` messages. */

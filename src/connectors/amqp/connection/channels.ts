@@ -48,6 +48,11 @@ export class Channels {
     return this.#open.size;
   }
 
+  /** Those that are open, by number. */
+  all(): readonly AmqpChannel[] {
+    return [...this.#open.values()].map(({ channel }) => channel);
+  }
+
   /** Bytes of commands that wait behind slow ones. */
   get waitingBytes(): number {
     let bytes = 0;

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Timer } from '../../../base/clock.js';
 import type { PeerConnection } from '../../kit/tcp-listener.js';
+import { peerNameOf } from '../../kit/tls-gate.js';
 import { AMQP_LIMITS } from '../config.js';
 import { replyErrorOf } from '../errors.js';
 import type { CommandSink, PublishMethod } from '../wire/command-reader.js';
@@ -16,6 +17,8 @@ import type { ConnectionContext } from './context.js';
 import { Handshake } from './handshake.js';
 import type { HeartbeatLine } from './heartbeat.js';
 import { Heartbeat } from './heartbeat.js';
+import type { ConnectionEnds, ConnectionInfo } from './connection-info.js';
+import { endsOf } from './connection-info.js';
 import type { SessionLine } from './open-session.js';
 import { OpenSession } from './open-session.js';
 import { Outbound } from './outbound.js';
@@ -38,6 +41,9 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
   #session: OpenSession | undefined;
   #phase: Phase = 'header';
   #timer: Timer | undefined;
+  readonly #ends: ConnectionEnds;
+  readonly #connectedAt: number;
+  #heartbeatSeconds = 0;
   #heartbeat: Heartbeat | undefined;
   #draining = false;
   /** What the peer sends is thrown away: it cannot be understood. */
@@ -50,13 +56,15 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
     this.out = new Outbound(socket);
     this.gate = new ReadGate(socket);
     this.#socket = socket;
+    this.#ends = endsOf(socket);
+    this.#connectedAt = context.clock.now();
     this.#parser = new FrameParser(new CommandReader(this, context.config.maxMessageSize));
     this.#handshake = new Handshake({
       config: context.config,
       version: context.version,
       topology: context.topology,
       access: context.access,
-      certificateName: certificateName(socket),
+      certificateName: peerNameOf(socket, context.tls),
       writer: this.out.writer,
       onTuned: (frameMax, heartbeatSeconds) => this.#onTuned(frameMax, heartbeatSeconds),
       onLoginEnded: (failure) => {
@@ -78,6 +86,25 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
   onFailure(caught: unknown): void {
     const error = replyErrorOf(caught);
     this.context.log.error('amqp: the broker failed', { error: error.cause ?? error });
+  }
+
+  /** What is known of an open connection; undefined before connection.open. */
+  info(): ConnectionInfo | undefined {
+    const session = this.#session;
+    if (session === undefined) return undefined;
+    return {
+      id: this.connectionId,
+      ...this.#ends,
+      connectedAt: this.#connectedAt,
+      heartbeatSeconds: this.#heartbeatSeconds,
+      frameMax: this.frameMax,
+      bytesRead: this.bytesRead,
+      bytesWritten: this.bytesWritten,
+      sendPending: this.out.bufferedBytes,
+      blocked: !this.gate.open,
+      secure: this.#socket instanceof TLSSocket,
+      session,
+    };
   }
 
   // Heartbeats -----------------------------------------------------------------------------------------------
@@ -256,6 +283,7 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
       if (session === undefined) return;
       this.#session = new OpenSession(this, session);
       this.#phase = 'running';
+      this.context.connections.set(this.connectionId, this);
       this.#timer?.cancel();
     } else if (method.name === 'connection.update-secret') {
       this.context.supervise(this.#onNewSecret(method.args.newSecret));
@@ -294,6 +322,7 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
     this.frameMax = frameMax;
     this.#parser.setFrameMax(frameMax);
     this.out.writer.setFrameMax(frameMax);
+    this.#heartbeatSeconds = heartbeatSeconds;
     this.#heartbeat = new Heartbeat(this.context.clock, this, heartbeatSeconds);
   }
 
@@ -310,16 +339,10 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
 
   #onSocketClosed(): void {
     this.#phase = 'closed';
+    this.context.connections.delete(this.connectionId);
     this.#timer?.cancel();
     this.#heartbeat?.stop();
     this.#session?.onSocketClosed();
     this.#endSession();
   }
-}
-
-/** The common name in a certificate that TLS has verified. */
-function certificateName(socket: Socket): string | undefined {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
-  const name = socket.getPeerCertificate().subject.CN;
-  return Array.isArray(name) ? name[0] : name;
 }

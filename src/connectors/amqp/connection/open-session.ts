@@ -14,6 +14,7 @@ import { AMQP_LIMITS } from '../config.js';
 import type { Topology } from '../topology/topology.js';
 import type { Queue } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
+import type { FieldTable } from '../wire/field-table.js';
 import type { FrameWriter } from '../wire/frame-writer.js';
 import type { MethodName } from '../wire/methods.js';
 import type { ReplyError } from '../wire/reply.js';
@@ -52,6 +53,8 @@ export class OpenSession implements ChannelsHost, PublisherHost {
   readonly identity: Identity;
   readonly access: AccessPolicy;
   readonly capabilities: ClientCapabilities;
+  readonly clientProperties: FieldTable;
+  readonly mechanism: string;
   readonly channelMax: number;
   readonly connectionId: number;
   readonly frameMax: number;
@@ -78,6 +81,8 @@ export class OpenSession implements ChannelsHost, PublisherHost {
     this.identity = session.identity;
     this.access = context.access;
     this.capabilities = session.capabilities;
+    this.clientProperties = session.clientProperties;
+    this.mechanism = session.mechanism;
     this.channelMax = session.channelMax;
     this.connectionId = line.connectionId;
     this.frameMax = line.frameMax;

@@ -69,6 +69,8 @@ export class PublishRouter {
       last.version === vhost.version &&
       last.accessVersion === accessVersion
     ) {
+      if (this.#host.access.asksAlways)
+        requirePermission(this.#host, 'write', 'exchange', publish.args.exchange);
       return last.queues;
     }
     const exchange = this.#exchange(publish);

@@ -27,7 +27,8 @@ export function headersFromMetadata(metadata: string): FieldTable | undefined {
   }
 }
 
-function tableToJson(table: FieldTable): unknown {
+/** A table as JSON, see `fieldToJson`. */
+export function tableToJson(table: FieldTable): unknown {
   const out: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [key, field] of table) out[key] = fieldToJson(field);
   return out;
@@ -62,7 +63,8 @@ function safeInteger(value: bigint): number | string {
   return Number.isSafeInteger(number) ? number : value.toString();
 }
 
-function tableFromJson(value: Record<string, unknown>, depth: number): FieldTable {
+/** Throws RangeError for a name of more than 255 bytes, and for JSON nested too deeply. */
+export function tableFromJson(value: Record<string, unknown>, depth = 0): FieldTable {
   const table = new Map<string, FieldValue>();
   for (const [key, item] of Object.entries(value)) {
     if (Buffer.byteLength(key) > 255) throw new RangeError('header name of more than 255 bytes');
@@ -87,6 +89,6 @@ function numberField(value: number): FieldValue {
   return { tag: 'l', value: BigInt(value) };
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -5,6 +5,7 @@ import type { FieldTable } from '../wire/field-table.js';
 import { decodeTable, encodeTable } from '../wire/field-table.js';
 import type { Binding, Exchange, ExchangeType, QueueDefinition } from './types.js';
 
+export const VHOST_KIND = 'amqp.vhost';
 export const QUEUE_KIND = 'amqp.queue';
 export const EXCHANGE_KIND = 'amqp.exchange';
 export const BINDING_KIND = 'amqp.binding';
@@ -16,6 +17,11 @@ export interface QueueRecord {
   readonly channel: string;
   readonly autoDelete: boolean;
   readonly arguments: string;
+}
+
+/** A virtual host that was made, and not only connected to. */
+export interface VhostRecord {
+  readonly name: string;
 }
 
 export interface ExchangeRecord {

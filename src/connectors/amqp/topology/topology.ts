@@ -1,3 +1,4 @@
+import { percentEncode } from '../../../base/percent.js';
 import type { Clock } from '../../../base/clock.js';
 import type { Broker } from '../../../core/broker-api.js';
 import type { LogSettings } from '../../../core/log/types.js';
@@ -8,7 +9,7 @@ import { AMQP_LIMITS } from '../config.js';
 import { ReplyError } from '../wire/reply.js';
 import { IdleQueues } from './idle-queues.js';
 import { NameLocks } from './name-locks.js';
-import type { BindingRecord, ExchangeRecord, QueueRecord } from './records.js';
+import type { BindingRecord, ExchangeRecord, QueueRecord, VhostRecord } from './records.js';
 import {
   BINDING_KIND,
   bindingKey,
@@ -21,6 +22,7 @@ import {
   queueOfRecord,
   queueRecord,
   resourceKey,
+  VHOST_KIND,
 } from './records.js';
 import type { Binding, Exchange, Queue, QueueDefinition } from './types.js';
 import { Vhost } from './vhost.js';
@@ -70,6 +72,9 @@ export class Topology {
   start(): void {
     const { registry } = this.#broker;
     this.#unwatch.push(
+      registry.watch(VHOST_KIND, (_key, entry) => {
+        if (entry !== undefined) this.#vhost((entry.value as VhostRecord).name);
+      }),
       registry.watch(EXCHANGE_KIND, (key, entry) =>
         this.#onExchange(key, entry as RegistryEntry<ExchangeRecord>),
       ),
@@ -78,6 +83,8 @@ export class Topology {
         this.#onBinding(key, entry as RegistryEntry<BindingRecord>),
       ),
     );
+    for (const entry of registry.list<VhostRecord>(VHOST_KIND)) this.#vhost(entry.value.name);
+    this.#vhost('/');
     for (const entry of registry.list<ExchangeRecord>(EXCHANGE_KIND)) this.#onExchange(entry.key, entry);
     for (const entry of registry.list<QueueRecord>(QUEUE_KIND)) this.#onQueue(entry.key, entry);
     for (const entry of registry.list<BindingRecord>(BINDING_KIND)) this.#onBinding(entry.key, entry);
@@ -98,6 +105,28 @@ export class Topology {
       );
     }
     return this.#vhost(name);
+  }
+
+  get vhosts(): readonly Vhost[] {
+    return [...this.#vhosts.values()];
+  }
+
+  /** Makes a virtual host that is there after a restart, too, whatever is in it. */
+  async createVhost(name: string): Promise<Vhost> {
+    const vhost = this.openVhost(name);
+    const value: VhostRecord = { name };
+    await this.#broker.change([{ do: 'put', kind: VHOST_KIND, key: percentEncode(name), value }]);
+    return vhost;
+  }
+
+  /** Deletes a virtual host with all its queues and exchanges. `/` is emptied only. */
+  async deleteVhost(vhost: Vhost): Promise<void> {
+    for (const queue of [...vhost.queues.values()]) await this.deleteQueue(vhost, queue);
+    for (const exchange of [...vhost.exchanges.values()]) {
+      if (!exchange.name.startsWith('amq.')) await this.deleteExchange(vhost, exchange);
+    }
+    await this.#broker.change([{ do: 'remove', kind: VHOST_KIND, key: percentEncode(vhost.name) }]);
+    if (vhost.name !== '/') this.#vhosts.delete(vhost.name);
   }
 
   /** The queue was used: a queue that expires begins its time anew. */

@@ -44,6 +44,7 @@ export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consu
         queue.type === 'stream'
           ? streamSequence({ broker, now, vhost: vhost.name }, queue, args.arguments)
           : 0,
+      arguments: args.arguments,
       ackTimeoutMs: args.noAck ? 0 : ackTimeoutOf(host, queue, args.arguments),
     });
   } catch (caught) {

@@ -1,0 +1,75 @@
+import type { Gatekeeper } from '../../../core/access/gatekeeper.js';
+import type { ChannelName } from '../../../core/channel-name.js';
+import type { Identity as TokenIdentity } from '../../kit/identity.js';
+import type { QueueChannelMapping } from '../mapping/queue-channel.js';
+import type { AccessPolicy, Credentials, Identity, Permission } from './access-policy.js';
+import type { LocalAccess } from './local-access.js';
+
+export interface ConnectorAccessOptions {
+  readonly local: LocalAccess;
+  /** Of the whole broker: tokens, and rules over channels. */
+  readonly identity: TokenIdentity;
+  readonly gate: Gatekeeper;
+  readonly mapping: QueueChannelMapping;
+}
+
+/**
+ * Who clients are and what they may do: by token when the broker asks for one (it is the password of PLAIN), else by the
+ * connector's own users. The broker's rules are asked, too: a queue is its channel, an exchange the channel of its name.
+ */
+export class ConnectorAccess implements AccessPolicy {
+  readonly #options: ConnectorAccessOptions;
+
+  constructor(options: ConnectorAccessOptions) {
+    this.#options = options;
+  }
+
+  get enforced(): boolean {
+    return this.#options.identity.required || this.#options.local.enforced;
+  }
+
+  get version(): number {
+    return this.#options.local.version;
+  }
+
+  /** Rules may be replaced at any time. */
+  get asksAlways(): boolean {
+    return this.#options.gate.enabled;
+  }
+
+  login(credentials: Credentials): Identity | undefined | Promise<Identity | undefined> {
+    const { identity, local } = this.#options;
+    if (!identity.required) return local.login(credentials);
+    if (credentials.mechanism === 'EXTERNAL') return { user: credentials.user, tags: [] };
+    return this.#verify(credentials.password);
+  }
+
+  async #verify(token: string): Promise<Identity | undefined> {
+    const { identity } = this.#options;
+    try {
+      return { user: identity.known(token) ?? (await identity.verify(token)), tags: [] };
+    } catch {
+      // Whatever is wrong with a token, its sender hears the same: a refused login.
+      return undefined;
+    }
+  }
+
+  async refresh(current: Identity, secret: string): Promise<boolean> {
+    if (!this.#options.identity.required) return this.#options.local.refresh(current);
+    return (await this.#verify(secret))?.user === current.user;
+  }
+
+  mayOpen(identity: Identity, vhost: string): boolean {
+    return this.#options.identity.required || this.#options.local.mayOpen(identity, vhost);
+  }
+
+  allows(identity: Identity, vhost: string, permission: Permission, resource: string): boolean {
+    const { gate, local, mapping } = this.#options;
+    if (!this.#options.identity.required && !local.allows(identity, vhost, permission, resource))
+      return false;
+    if (!gate.enabled) return true;
+    const channel = `amqp.${mapping.vhostSegment(vhost)}.${resource}` as ChannelName;
+    const access = permission === 'read' ? 'read' : 'write';
+    return gate.clientOf(identity.user).may({ kind: 'queue', access, channel });
+  }
+}

@@ -1,0 +1,84 @@
+import { ReplyError } from '../wire/reply.js';
+import type { ConnectionInfo } from '../connection/connection-info.js';
+import type { Api } from './api.js';
+import { notFound } from './http-error.js';
+import { listed } from './lists.js';
+import type { ApiAnswer, ApiCall, Route } from './routes.js';
+import { route } from './routes.js';
+import { connectionName } from './views.js';
+
+/** Connections, their channels and consumers: list, look, close. */
+export function connectionRoutes(api: Api): readonly Route[] {
+  const { views } = api;
+  const seen = (call: ApiCall): readonly ConnectionInfo[] =>
+    views.connections().filter(({ session }) => api.sees(session.vhost, call.identity));
+  const named = (call: ApiCall): ConnectionInfo => {
+    const found = seen(call).find((info) => connectionName(info) === call.parameters[0]);
+    if (found === undefined) throw notFound();
+    return found;
+  };
+  const inVhost = (call: ApiCall): readonly ConnectionInfo[] => {
+    const vhost = api.vhost(call.parameters[0], call.identity);
+    return seen(call).filter(({ session }) => session.vhost === vhost);
+  };
+  const connections = (call: ApiCall, infos: readonly ConnectionInfo[]): ApiAnswer => ({
+    body: listed(
+      infos.map((info) => views.connection(info)),
+      call.query,
+    ),
+  });
+  const channels = (call: ApiCall, infos: readonly ConnectionInfo[]): ApiAnswer => ({
+    body: listed(
+      infos.flatMap((info) => info.session.channels.all().map((channel) => views.channel(info, channel))),
+      call.query,
+    ),
+  });
+  const consumers = (call: ApiCall, infos: readonly ConnectionInfo[]): ApiAnswer => ({
+    body: listed(
+      views
+        .consumers()
+        .filter(({ connection }) => infos.some(({ id }) => id === connection.id))
+        .map((place) => views.consumer(place)),
+      call.query,
+    ),
+  });
+  return [
+    route('GET', 'connections', (call) => connections(call, seen(call))),
+    route('GET', 'connections/:', (call) => ({ body: views.connection(named(call)) })),
+    route('DELETE', 'connections/:', (call) => close(api, call, named(call))),
+    route('GET', 'connections/:/channels', (call) => channels(call, [named(call)])),
+    route('GET', 'connections/username/:', (call) =>
+      connections(
+        call,
+        seen(call).filter(({ session }) => session.identity.user === call.parameters[0]),
+      ),
+    ),
+    route('GET', 'vhosts/:/connections', (call) => connections(call, inVhost(call))),
+    route('GET', 'vhosts/:/channels', (call) => channels(call, inVhost(call))),
+    route('GET', 'channels', (call) => channels(call, seen(call))),
+    route('GET', 'channels/:', (call) => {
+      for (const info of seen(call)) {
+        for (const channel of info.session.channels.all()) {
+          if (`${connectionName(info)} (${channel.number})` !== call.parameters[0]) continue;
+          const mine = views.consumers().filter((place) => place.channel === channel);
+          return {
+            body: {
+              ...views.channel(info, channel),
+              consumer_details: mine.map((place) => views.consumer(place)),
+            },
+          };
+        }
+      }
+      throw notFound();
+    }),
+    route('GET', 'consumers', (call) => consumers(call, seen(call))),
+    route('GET', 'consumers/:', (call) => consumers(call, inVhost(call))),
+  ];
+}
+
+function close(api: Api, call: ApiCall, info: ConnectionInfo): ApiAnswer {
+  if (call.identity.user !== info.session.identity.user) api.requireAdministrator(call.identity);
+  const reason = call.headers.reason ?? 'Closed via management plugin';
+  info.session.closeConnection(new ReplyError(320, reason), undefined);
+  return {};
+}

@@ -1,0 +1,134 @@
+import { ReplyError } from '../wire/reply.js';
+import type { Api } from './api.js';
+import { badRequest, notFound } from './http-error.js';
+import type { Input } from './json-input.js';
+import { listed } from './lists.js';
+import type { ApiAnswer, ApiCall, Route } from './routes.js';
+import { route } from './routes.js';
+import { administratorsOf } from './user-routes.js';
+import type { Json } from './views.js';
+
+/** Virtual hosts: list, look, make, remove. */
+export function vhostRoutes(api: Api): readonly Route[] {
+  const admin = administratorsOf(api);
+  return [
+    route('GET', 'vhosts', (call) => ({
+      body: listed(
+        api.vhosts(call.identity).map(({ name }) => vhostJson(name)),
+        call.query,
+      ),
+    })),
+    route('GET', 'vhosts/:', (call) => ({
+      body: vhostJson(api.vhost(call.parameters[0], call.identity).name),
+    })),
+    route(
+      'PUT',
+      'vhosts/:',
+      admin(async (call) => {
+        const [name = ''] = call.parameters;
+        const known = api.context.topology.knownVhost(name) !== undefined;
+        await api.context.topology.createVhost(name);
+        return { status: known ? 204 : 201 };
+      }),
+    ),
+    route(
+      'DELETE',
+      'vhosts/:',
+      admin((call) => removeVhost(api, call)),
+    ),
+  ];
+}
+
+/** Permissions of users in virtual hosts: list, look, set, take away. */
+export function permissionRoutes(api: Api): readonly Route[] {
+  const { users } = api;
+  const admin = administratorsOf(api);
+  const permissions = (
+    call: ApiCall,
+    filter: (of: { readonly user: string; readonly vhost: string }) => boolean,
+  ): ApiAnswer => ({
+    body: listed(
+      users.permissions.filter(filter).map((record) => ({ ...record })),
+      call.query,
+    ),
+  });
+  const none = admin(() => ({ body: [] }));
+  const ofUser = admin((call) => permissions(call, ({ user }) => user === call.parameters[0]));
+  const ofVhost = admin((call) => permissions(call, ({ vhost }) => vhost === call.parameters[0]));
+  return [
+    route(
+      'GET',
+      'permissions',
+      admin((call) => permissions(call, () => true)),
+    ),
+    route('GET', 'users/:/permissions', ofUser),
+    route('GET', 'vhosts/:/permissions', ofVhost),
+    route('GET', 'topic-permissions', none),
+    route('GET', 'users/:/topic-permissions', none),
+    route('GET', 'vhosts/:/topic-permissions', none),
+    route(
+      'GET',
+      'permissions/:/:',
+      admin(({ parameters: [vhost, user] }) => {
+        const found = users.permissions.find((record) => record.user === user && record.vhost === vhost);
+        if (found === undefined) throw notFound();
+        return { body: found };
+      }),
+    ),
+    route(
+      'PUT',
+      'permissions/:/:',
+      admin(async (call) => {
+        const [vhost = '', user = ''] = call.parameters;
+        api.vhost(vhost, call.identity);
+        if (users.user(user) === undefined) throw notFound();
+        await users.putPermission({ user, vhost, ...patternsOf(call.input) });
+        return { status: 201 };
+      }),
+    ),
+    route(
+      'DELETE',
+      'permissions/:/:',
+      admin(async ({ parameters: [vhost = '', user = ''] }) => {
+        await users.removePermission(user, vhost);
+        return {};
+      }),
+    ),
+  ];
+}
+
+/** Configure, write and read of a permission. */
+export function patternsOf(input: Input): {
+  readonly configure: string;
+  readonly write: string;
+  readonly read: string;
+} {
+  return { configure: input.text('configure'), write: input.text('write'), read: input.text('read') };
+}
+
+function vhostJson(name: string): Json {
+  return {
+    name,
+    description: '',
+    tags: [],
+    default_queue_type: 'classic',
+    metadata: { description: '', tags: [] },
+    tracing: false,
+    cluster_state: {},
+    messages: 0,
+    messages_ready: 0,
+    messages_unacknowledged: 0,
+  };
+}
+
+async function removeVhost(api: Api, call: ApiCall): Promise<ApiAnswer> {
+  const vhost = api.vhost(call.parameters[0], call.identity);
+  if (vhost.name === '/') throw badRequest("vhost '/' cannot be removed");
+  for (const { session } of api.views.connections()) {
+    if (session.vhost === vhost) {
+      session.closeConnection(new ReplyError(320, `vhost '${vhost.name}' is deleted`), undefined);
+    }
+  }
+  await api.context.topology.deleteVhost(vhost);
+  return {};
+}
