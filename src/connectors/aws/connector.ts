@@ -12,6 +12,7 @@ import { MoveTasks } from './sqs/move-tasks.js';
 import { QUEUE_KIND, QueueRegistry } from './sqs/queue-registry.js';
 import { ReceiveAttempts } from './sqs/receive-attempts.js';
 import { originOf } from './urls.js';
+import type { OwnPlace } from './urls.js';
 import { Signing } from './webhooks/signing.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
@@ -30,6 +31,11 @@ export class AwsConnector implements Connector {
   constructor(context: ConnectorContext, config: AwsConfig) {
     const { broker, gate, clock, ids, log, host, tls } = context;
     const queues = new QueueRegistry(broker);
+    const place = (): OwnPlace => ({
+      config,
+      port: this.#address?.port ?? config.port,
+      secure: tls !== undefined && !tls.allowPlain,
+    });
     const signing = new Signing(broker, clock, ids);
     const services = {
       broker,
@@ -44,7 +50,7 @@ export class AwsConnector implements Connector {
       attempts: new ReceiveAttempts(),
       moveTasks: new MoveTasks({ broker, clock, log, queues }),
       signing,
-      origin: () => originOf(config, undefined, this.#address?.port ?? config.port),
+      origin: () => originOf(place()),
       counters: { faults: 0, fanOutDropped: 0, fanOutDeadLettered: 0, fanOutFiltered: 0 },
     };
     this.#services = { ...services, webhooks: new Webhooks(services) };
@@ -52,7 +58,7 @@ export class AwsConnector implements Connector {
     // Queues have the rights of their channels; the rest is asked for before an operation runs.
     gate.describe(QUEUE_KIND, (name) => [{ kind: 'queue', access: 'write', channel: queueChannel(name) }]);
     broker.registerTranslator(NAME, sqsNeutralView);
-    this.#endpoint = new AwsEndpoint(this.#services, () => this.#address?.port ?? config.port);
+    this.#endpoint = new AwsEndpoint(this.#services, place);
     this.#listener = new HttpListener({
       host,
       port: config.port,

@@ -9,6 +9,7 @@ import { SNS_OPERATIONS } from './sns/operations.js';
 import { NOT_ON_QUEUE_PATH, SQS_OPERATIONS } from './sqs/operations.js';
 import { STS_OPERATIONS } from './sts/operations.js';
 import { originOf } from './urls.js';
+import type { OwnPlace } from './urls.js';
 import { AwsFault } from './wire/fault.js';
 import { parseJsonInput, queryErrorHeader, writeJsonFault } from './wire/json.js';
 import { readQuery } from './wire/query.js';
@@ -40,7 +41,7 @@ const REQUEST_COUNT_DIGITS = 12;
 /** The one endpoint of both services: finds out protocol and operation, runs it, answers in the same protocol. */
 export class AwsEndpoint {
   readonly #services: AwsServices;
-  readonly #port: () => number;
+  readonly #place: () => OwnPlace;
   readonly #polls = new Set<AbortController>();
   /** A random UUID whose last part counts requests: as unique as one drawn each time, at a fraction of the cost. */
   readonly #requestIdPrefix: string;
@@ -49,9 +50,9 @@ export class AwsEndpoint {
   readonly #clients = new WeakMap<Client, AwsServices>();
   #draining = false;
 
-  constructor(services: AwsServices, port: () => number) {
+  constructor(services: AwsServices, place: () => OwnPlace) {
     this.#services = services;
-    this.#port = port;
+    this.#place = place;
     this.#requestIdPrefix = services.ids.uuid().slice(0, -REQUEST_COUNT_DIGITS);
   }
 
@@ -176,7 +177,9 @@ export class AwsEndpoint {
     const client = gate.enabled ? gate.clientOf(senderId) : undefined;
     // Where no signature is needed, the rights of whoever comes without one are no matter.
     const open = accessKey === '' && operation.allowsUnsigned?.(input) === true;
-    if (client !== undefined && !open) requireAccess(client, { service, operation: operation.name, input, path });
+    const place = this.#place;
+    if (client !== undefined && !open)
+      requireAccess(client, { service, operation: operation.name, input, path });
     return {
       // What is published to a topic goes on under the right of who subscribed, so there the broker is the connector's own.
       services: client === undefined || service !== 'sqs' ? this.#services : this.#servicesOf(client),
@@ -184,7 +187,9 @@ export class AwsEndpoint {
       input,
       plain,
       senderId,
-      origin: originOf(this.#services.config, exchange.header('host'), this.#port()),
+      get origin() {
+        return originOf(place(), (name) => exchange.header(name));
+      },
       path,
       signed: accessKey !== '',
       header: (name) => exchange.header(name),
@@ -249,7 +254,10 @@ export class AwsEndpoint {
 }
 
 /** Whether the request has no signature and its operation needs none: the links in what SNS posts are such. */
-function mayComeUnsigned({ service, operation: name, parameters }: QueryRequest, exchange: HttpExchange): boolean {
+function mayComeUnsigned(
+  { service, operation: name, parameters }: QueryRequest,
+  exchange: HttpExchange,
+): boolean {
   const operation = OPERATIONS[service].get(name);
   if (operation?.allowsUnsigned === undefined) return false;
   if (exchange.header('authorization') !== undefined || parameters.has('X-Amz-Signature')) return false;

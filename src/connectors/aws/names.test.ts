@@ -8,7 +8,6 @@ import {
   queueNameOfArn,
   queueNameOfUrl,
 } from './names.js';
-import { originOf } from './urls.js';
 import { pageOf } from './paging.js';
 
 const config = awsConfigSchema.parse({});
@@ -47,14 +46,6 @@ describe('queue URLs', () => {
     ['http://localhost:4566', ''],
   ])('%s is %j', (url, name) => {
     expect(queueNameOfUrl(url)).toBe(name);
-  });
-
-  it('begin with the advertised address or the one the client used', () => {
-    expect(originOf(config, 'broker:14566', 4566)).toBe('http://broker:14566');
-    expect(originOf(config, undefined, 4566)).toBe('http://localhost:4566');
-    expect(originOf({ ...config, advertisedUrl: 'https://sqs.example/' }, 'x', 1)).toBe(
-      'https://sqs.example',
-    );
   });
 });
 
