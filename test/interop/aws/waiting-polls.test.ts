@@ -1,0 +1,84 @@
+import { Agent, request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startAwsServer, type AwsServer } from './aws-server.js';
+import { RawSqs } from './raw-client.js';
+
+const POLLS = 500;
+/** Long enough that a timer or a loop of each poll would show. */
+const IDLE_MS = 500;
+const CPU_MS_MAX = 150;
+
+let server: AwsServer;
+let sqs: RawSqs;
+const agent = new Agent({ maxSockets: Infinity });
+
+beforeAll(async () => {
+  server = await startAwsServer();
+  sqs = new RawSqs(server.url);
+});
+afterAll(async () => {
+  agent.destroy();
+  await server.stop();
+});
+
+/** One long poll on a connection of its own; gives the bodies. */
+function poll(queue: string): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'x-amz-target': 'AmazonSQS.ReceiveMessage',
+      'content-type': 'application/x-amz-json-1.0',
+    };
+    const call = request(server.url, { method: 'POST', agent, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => (text += part));
+      response.on('end', () => {
+        const { Messages = [] } = JSON.parse(text) as { Messages?: { Body: string }[] };
+        resolve(Messages.map(({ Body }) => Body));
+      });
+    });
+    call.on('error', reject);
+    call.end(JSON.stringify({ QueueUrl: queue, WaitTimeSeconds: 20 }));
+  });
+}
+
+async function waiting(count: number): Promise<void> {
+  while ((server.connector.status().counters['waiting_receives'] ?? 0) !== count) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+describe('many long polls', () => {
+  it('cost nothing while they wait, and each gets its message when it comes', async () => {
+    const queue = await sqs.make();
+    const polls = Array.from({ length: POLLS }, () => poll(queue));
+    await waiting(POLLS);
+    const before = process.cpuUsage();
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(CPU_MS_MAX);
+
+    for (let first = 0; first < POLLS; first += 10) {
+      const Entries = Array.from({ length: 10 }, (_, i) => ({
+        Id: String(i),
+        MessageBody: String(first + i),
+      }));
+      await sqs.json('SendMessageBatch', { QueueUrl: queue, Entries });
+    }
+    const bodies = await Promise.all(polls);
+    expect(bodies.every((one) => one.length === 1)).toBe(true);
+    expect(new Set(bodies.flat()).size).toBe(POLLS);
+    await waiting(0);
+  });
+
+  it('are answered in the order they came', async () => {
+    const queue = await sqs.make();
+    const polls: Promise<readonly string[]>[] = [];
+    for (let i = 0; i < 5; i++) {
+      polls.push(poll(queue));
+      await waiting(i + 1);
+    }
+    for (const body of ['a', 'b', 'c', 'd', 'e']) await sqs.send(queue, body);
+    expect((await Promise.all(polls)).flat()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+});
