@@ -5,6 +5,8 @@ import type { QueueChannelMapping } from '../mapping/queue-channel.js';
 import type { AccessPolicy, Credentials, Identity, Permission } from './access-policy.js';
 import type { LocalAccess } from './local-access.js';
 
+const DEFAULT_EXCHANGE = 'amq.default';
+
 export interface ConnectorAccessOptions {
   readonly local: LocalAccess;
   /** Of the whole broker: tokens, and rules over channels. */
@@ -68,8 +70,20 @@ export class ConnectorAccess implements AccessPolicy {
     if (!this.#options.identity.required && !local.allows(identity, vhost, permission, resource))
       return false;
     if (!gate.enabled) return true;
-    const channel = `amqp.${mapping.vhostSegment(vhost)}.${resource}` as ChannelName;
+    // Where the default exchange sends to is known by the routing key only: each queue is asked for then.
+    if (resource === DEFAULT_EXCHANGE) return true;
+    const channel = channelOf(mapping, vhost, resource);
     const access = permission === 'read' ? 'read' : 'write';
     return gate.clientOf(identity.user).may({ kind: 'queue', access, channel });
+  }
+}
+
+/** The channel of a queue; exchanges may have names that no queue may have, and stand under them as they are. */
+function channelOf(mapping: QueueChannelMapping, vhost: string, resource: string): ChannelName {
+  const segment = mapping.vhostSegment(vhost);
+  try {
+    return mapping.channelOf(segment, resource);
+  } catch {
+    return `amqp.${segment}.${resource}` as ChannelName;
   }
 }

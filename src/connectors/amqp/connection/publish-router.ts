@@ -69,8 +69,7 @@ export class PublishRouter {
       last.version === vhost.version &&
       last.accessVersion === accessVersion
     ) {
-      if (this.#host.access.asksAlways)
-        requirePermission(this.#host, 'write', 'exchange', publish.args.exchange);
+      if (this.#host.access.asksAlways) this.#require(publish, last.queues);
       return last.queues;
     }
     const exchange = this.#exchange(publish);
@@ -82,9 +81,16 @@ export class PublishRouter {
       return decodeProperties(read.bytes);
     };
     const queues = vhost.route(exchange, keys, properties);
+    if (exchange === undefined && this.#host.access.asksAlways) this.#require(publish, queues);
     this.#lastRoute =
       plain && !usesProperties ? { publish, version: vhost.version, accessVersion, queues } : undefined;
     return queues;
+  }
+
+  /** The exchange that is published to; through the default one, each queue itself. */
+  #require({ args: { exchange } }: PublishMethod, queues: readonly Queue[]): void {
+    if (exchange !== '') requirePermission(this.#host, 'write', 'exchange', exchange);
+    else for (const queue of queues) requirePermission(this.#host, 'write', 'queue', queue.name);
   }
 
   #exchange(publish: PublishMethod): Exchange | undefined {

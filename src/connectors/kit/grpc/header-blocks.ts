@@ -47,12 +47,17 @@ function trailerFields({ code, details, trailers }: GrpcStatus): [string, string
   return fields;
 }
 
-/** gRPC's own encoding of texts: UTF-8, with all but printable ASCII, and the percent sign, as %XX. */
+/**
+ * gRPC's own encoding of texts: UTF-8, with all but printable ASCII, and the percent sign, as %XX. So are blanks at the ends: a
+ * field with such is malformed (RFC 9113, section 8.2.1), and peers drop it.
+ */
 export function percentEncoded(text: string): string {
-  if (text.length < DETAILS_BYTES_MAX && /^[ -$&-~]*$/.test(text)) return text;
+  if (text.length < DETAILS_BYTES_MAX && /^(?! )[ -$&-~]*$(?<! )/.test(text)) return text;
+  const bytes = Buffer.from(text);
   let encoded = '';
-  for (const byte of Buffer.from(text)) {
-    const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25;
+  for (const [place, byte] of bytes.entries()) {
+    const isAtEnd = place === 0 || place === bytes.length - 1;
+    const isPlain = byte >= (isAtEnd ? 0x21 : 0x20) && byte <= 0x7e && byte !== 0x25;
     encoded += isPlain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
     if (encoded.length >= DETAILS_BYTES_MAX) break;
   }
