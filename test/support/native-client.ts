@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import {
   credentials,
+  InterceptingCall,
   loadPackageDefinition,
+  type ChannelCredentials,
   type ClientDuplexStream,
   type ClientReadableStream,
+  type Interceptor,
   type ServiceClientConstructor,
   type ServiceError,
 } from '@grpc/grpc-js';
@@ -195,17 +198,34 @@ const definition = loadSync(proto, {
   bytes: Buffer,
 });
 
+function withToken(token: string): Interceptor {
+  return (options, nextCall) =>
+    new InterceptingCall(nextCall(options), {
+      start: (metadata, listener, next) => {
+        metadata.set('authorization', token);
+        next(metadata, listener);
+      },
+    });
+}
+
 /** A client of the native API made from its contract alone, for what the published client does not speak. */
 export class NativeClient {
   readonly clientId: string;
   readonly #raw: InstanceType<ServiceClientConstructor>;
 
-  constructor(address: string, clientId = `test-${randomUUID()}`) {
+  /** `token` goes into the `authorization` of every call. */
+  constructor(
+    address: string,
+    clientId = `test-${randomUUID()}`,
+    options: { readonly credentials?: ChannelCredentials; readonly token?: string } = {},
+  ) {
     const loaded = loadPackageDefinition(definition) as unknown as {
       kubemq: { kubemq: ServiceClientConstructor };
     };
     this.clientId = clientId;
-    this.#raw = new loaded.kubemq.kubemq(address, credentials.createInsecure(), {
+    const { token } = options;
+    this.#raw = new loaded.kubemq.kubemq(address, options.credentials ?? credentials.createInsecure(), {
+      ...(token === undefined ? {} : { interceptors: [withToken(token)] }),
       'grpc.max_receive_message_length': 100 * 1024 * 1024,
       // Each client a connection of its own, as separate programs have.
       'grpc.use_local_subchannel_pool': 1,
