@@ -132,19 +132,23 @@ export class ByteReader {
   }
 
   u8(): number {
-    return this.buffer[this.#take(1)] ?? 0;
+    return this.buffer[this.#take(1)] as number;
   }
 
   u16(): number {
     const at = this.#take(2);
-    return (this.buffer[at] ?? 0) | ((this.buffer[at + 1] ?? 0) << 8);
+    return (this.buffer[at] as number) | ((this.buffer[at + 1] as number) << 8);
   }
 
   u32(): number {
     const at = this.#take(4);
     const b = this.buffer;
     return (
-      ((b[at] ?? 0) | ((b[at + 1] ?? 0) << 8) | ((b[at + 2] ?? 0) << 16) | ((b[at + 3] ?? 0) << 24)) >>> 0
+      ((b[at] as number) |
+        ((b[at + 1] as number) << 8) |
+        ((b[at + 2] as number) << 16) |
+        ((b[at + 3] as number) << 24)) >>>
+      0
     );
   }
 

@@ -18,7 +18,7 @@ export class DeadlineHeap {
 
   /** Earliest deadline; Infinity when empty. */
   get next(): number {
-    return this.#size === 0 ? Infinity : (this.#deadlines[0] ?? Infinity);
+    return this.#size === 0 ? Infinity : (this.#deadlines[0] as number);
   }
 
   /** The deadline of `handle`; undefined when it has none. */
@@ -33,7 +33,7 @@ export class DeadlineHeap {
     const place = this.#places[handle] ?? 0;
     if (place !== 0) {
       const at = place - 1;
-      const before = this.#deadlines[at] ?? 0;
+      const before = this.#deadlines[at] as number;
       this.#deadlines[at] = deadline;
       if (deadline < before) this.#up(at);
       else this.#down(at);
@@ -55,9 +55,9 @@ export class DeadlineHeap {
     this.#places[handle] = 0;
     const last = --this.#size;
     if (at === last) return;
-    const moved = this.#handles[last] ?? 0;
+    const moved = this.#handles[last] as number;
     this.#handles[at] = moved;
-    this.#deadlines[at] = this.#deadlines[last] ?? 0;
+    this.#deadlines[at] = this.#deadlines[last] as number;
     this.#places[moved] = at + 1;
     this.#up(at);
     this.#down((this.#places[moved] ?? 1) - 1);
@@ -65,29 +65,29 @@ export class DeadlineHeap {
 
   /** Removes and returns a handle due at or before `now`, earliest first; -1 when there is none. */
   pop(now: number): number {
-    if (this.#size === 0 || (this.#deadlines[0] ?? Infinity) > now) return -1;
-    const handle = this.#handles[0] ?? -1;
+    if (this.#size === 0 || (this.#deadlines[0] as number) > now) return -1;
+    const handle = this.#handles[0] as number;
     this.remove(handle);
     return handle;
   }
 
   /** Visits all, in no order. */
   forEach(visit: (handle: number, deadline: number) => void): void {
-    for (let i = 0; i < this.#size; i++) visit(this.#handles[i] ?? 0, this.#deadlines[i] ?? 0);
+    for (let i = 0; i < this.#size; i++) visit(this.#handles[i] as number, this.#deadlines[i] as number);
   }
 
   #up(from: number): void {
     const handles = this.#handles;
     const deadlines = this.#deadlines;
     const places = this.#places;
-    const handle = handles[from] ?? 0;
-    const deadline = deadlines[from] ?? 0;
+    const handle = handles[from] as number;
+    const deadline = deadlines[from] as number;
     let at = from;
     while (at > 0) {
       const parent = (at - 1) >>> 1;
-      const above = deadlines[parent] ?? 0;
+      const above = deadlines[parent] as number;
       if (above <= deadline) break;
-      const moved = handles[parent] ?? 0;
+      const moved = handles[parent] as number;
       handles[at] = moved;
       deadlines[at] = above;
       places[moved] = at + 1;
@@ -103,16 +103,16 @@ export class DeadlineHeap {
     const deadlines = this.#deadlines;
     const places = this.#places;
     const size = this.#size;
-    const handle = handles[from] ?? 0;
-    const deadline = deadlines[from] ?? 0;
+    const handle = handles[from] as number;
+    const deadline = deadlines[from] as number;
     let at = from;
     for (;;) {
       let child = 2 * at + 1;
       if (child >= size) break;
-      if (child + 1 < size && (deadlines[child + 1] ?? 0) < (deadlines[child] ?? 0)) child++;
-      const below = deadlines[child] ?? 0;
+      if (child + 1 < size && (deadlines[child + 1] as number) < (deadlines[child] as number)) child++;
+      const below = deadlines[child] as number;
       if (below >= deadline) break;
-      const moved = handles[child] ?? 0;
+      const moved = handles[child] as number;
       handles[at] = moved;
       deadlines[at] = below;
       places[moved] = at + 1;

@@ -26,13 +26,13 @@ export class MessageOut implements Delivery, PeekedMessage {
   constructor(queue: Queue, slot: number, table: MessageTable, source: MessageSource) {
     const c = table.chunk(slot);
     const i = table.index(slot);
-    const count = c.count[i] ?? 0;
-    const first = c.firstReceived[i] ?? 0;
+    const count = c.count[i] as number;
+    const first = c.firstReceived[i] as number;
     const extras = table.extras.size > 0 ? table.extras.get(slot) : undefined;
     this.channel = queue.name;
-    this.sequence = c.sequence[i] ?? 0;
+    this.sequence = c.sequence[i] as number;
     this.attempt = count;
-    this.enqueuedAt = c.enqueuedAt[i] ?? 0;
+    this.enqueuedAt = c.enqueuedAt[i] as number;
     this.receiveCount = count - (extras === undefined ? 0 : extras.uncounted);
     this.redelivered = this.receiveCount > 1;
     this.firstReceivedAt = first === 0 ? 0 : this.enqueuedAt + first;

@@ -108,7 +108,7 @@ export class MessageTable {
   allocate(queue: number, position: number, length: number): number {
     let slot = this.#freeHead;
     if (slot !== NO_SLOT) {
-      this.#freeHead = this.chunk(slot).next[slot & MASK] ?? NO_SLOT;
+      this.#freeHead = this.chunk(slot).next[slot & MASK] as number;
     } else {
       slot = this.#fresh++;
       if (slot >>> SHIFT >= this.chunks.length) this.chunks.push(new Chunk());
@@ -154,28 +154,28 @@ export class MessageTable {
   }
 
   sequence(slot: number): number {
-    return this.chunk(slot).sequence[slot & MASK] ?? 0;
+    return this.chunk(slot).sequence[slot & MASK] as number;
   }
 
   position(slot: number): number {
-    return this.chunk(slot).position[slot & MASK] ?? 0;
+    return this.chunk(slot).position[slot & MASK] as number;
   }
 
   length(slot: number): number {
-    return this.chunk(slot).length[slot & MASK] ?? 0;
+    return this.chunk(slot).length[slot & MASK] as number;
   }
 
   enqueuedAt(slot: number): number {
-    return this.chunk(slot).enqueuedAt[slot & MASK] ?? 0;
+    return this.chunk(slot).enqueuedAt[slot & MASK] as number;
   }
 
   queue(slot: number): number {
-    return this.chunk(slot).queue[slot & MASK] ?? 0;
+    return this.chunk(slot).queue[slot & MASK] as number;
   }
 
   /** Deliveries made, those that do not count included: no two leases of a message have the same. */
   count(slot: number): number {
-    return this.chunk(slot).count[slot & MASK] ?? 0;
+    return this.chunk(slot).count[slot & MASK] as number;
   }
 
   /** Deliveries that count. */
@@ -185,15 +185,15 @@ export class MessageTable {
   }
 
   state(slot: number): number {
-    return this.chunk(slot).state[slot & MASK] ?? 0;
+    return this.chunk(slot).state[slot & MASK] as number;
   }
 
   priority(slot: number): number {
-    return this.chunk(slot).priority[slot & MASK] ?? 0;
+    return this.chunk(slot).priority[slot & MASK] as number;
   }
 
   next(slot: number): number {
-    return this.chunk(slot).next[slot & MASK] ?? NO_SLOT;
+    return this.chunk(slot).next[slot & MASK] as number;
   }
 
   setState(slot: number, state: number): void {

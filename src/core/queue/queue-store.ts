@@ -172,19 +172,19 @@ export class QueueStore {
   place(slot: number, base: number): void {
     const c = this.table.chunk(slot);
     const i = this.table.index(slot);
-    const offset = c.position[i] ?? 0;
+    const offset = c.position[i] as number;
     if (offset < 0) return;
     c.position[i] = base + offset;
-    this.live.add(base + offset, c.length[i] ?? 0);
+    this.live.add(base + offset, c.length[i] as number);
   }
 
   /** The entry of a placed slot was written again, this much further on. */
   shift(slot: number, by: number): void {
     const c = this.table.chunk(slot);
     const i = this.table.index(slot);
-    const position = c.position[i] ?? 0;
+    const position = c.position[i] as number;
     if (position < 0) return;
-    const length = c.length[i] ?? 0;
+    const length = c.length[i] as number;
     this.live.remove(position, length);
     c.position[i] = position + by;
     this.live.add(position + by, length);
@@ -251,7 +251,7 @@ export class QueueStore {
 
   /** Whether the message was handed out before, counted or not. */
   #wasOut(slot: number): boolean {
-    return (this.table.chunk(slot).firstReceived[this.table.index(slot)] ?? 0) > 0;
+    return (this.table.chunk(slot).firstReceived[this.table.index(slot)] as number) > 0;
   }
 
   #level(queue: Queue, priority: number): SlotList {
@@ -320,14 +320,14 @@ export class QueueStore {
     const c = table.chunk(slot);
     const i = table.index(slot);
     c.state[i] = State.inFlight;
-    const count = c.count[i] ?? 0;
+    const count = c.count[i] as number;
     if (count < 0xffff) c.count[i] = count + 1;
     if (c.firstReceived[i] === 0) {
-      c.firstReceived[i] = Math.min(Math.max(1, at - (c.enqueuedAt[i] ?? 0)), 0xffffffff);
+      c.firstReceived[i] = Math.min(Math.max(1, at - (c.enqueuedAt[i] as number)), 0xffffffff);
     }
     queue.picked--;
     queue.inFlight++;
-    queue.family.inFlight.set(c.sequence[i] ?? 0, slot);
+    queue.family.inFlight.set(c.sequence[i] as number, slot);
     if (leaseEndsAt > 0) this.deadlines.set(slot, leaseEndsAt);
   }
 
@@ -388,9 +388,9 @@ export class QueueStore {
     const c = table.chunk(slot);
     const i = table.index(slot);
     to.arriving++;
-    to.arrivingBytes += c.length[i] ?? 0;
-    from.family.bytes -= c.length[i] ?? 0;
-    to.family.bytes += c.length[i] ?? 0;
+    to.arrivingBytes += c.length[i] as number;
+    from.family.bytes -= c.length[i] as number;
+    to.family.bytes += c.length[i] as number;
     c.queue[i] = to.id;
     c.sequence[i] = sequence;
     c.count[i] = 0;
