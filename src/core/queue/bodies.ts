@@ -37,7 +37,12 @@ export class Bodies {
   /** In order: the journal reads ahead, so that one wait usually serves many of a run. */
   async readAll(slots: readonly number[]): Promise<Uint8Array[]> {
     const out: Uint8Array[] = [];
-    for (const slot of slots) out.push(this.peek(slot) ?? (await this.read(slot)));
+    const { table } = this.#core.queues;
+    for (const slot of slots) {
+      const found = this.peek(slot);
+      // The journal itself, not `read`: that would look for it in memory once more.
+      out.push(found ?? (await this.#core.journal.read(table.position(slot), table.length(slot))));
+    }
     return out;
   }
 }

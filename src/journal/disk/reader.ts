@@ -11,10 +11,10 @@ const STREAM_OVERLAP_BYTES = 64 << 10;
 const STREAM_BLOCKS_MAX = 32;
 /** Blocks fetched ahead of a reader that walks forward. */
 const AHEAD = 3;
-/** What one read brings into memory when readers jump: many queues are drained one after the other. */
-const CHUNK_BYTES = 16 << 10;
+/** What one read brings into memory when readers jump: many queues are drained side by side, and were filled so. */
+const CHUNK_BYTES = 64 << 10;
 const CHUNK_OVERLAP_BYTES = 4 << 10;
-const CHUNKS_MAX = 2048;
+const CHUNKS_MAX = 512;
 /** So many neighbours missing in a row mean that somebody walks; fewer may be readers side by side. */
 const RUN_MIN = 12;
 
