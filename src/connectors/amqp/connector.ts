@@ -15,6 +15,8 @@ import { Api } from './management/api.js';
 import { ManagementServer } from './management/server.js';
 import { QueueChannelMapping } from './mapping/queue-channel.js';
 import { deadLetterRouter } from './topology/dead-letter-router.js';
+import { WebSocketListener } from './web-socket/listener.js';
+import type { PeerSocket } from './connection/peer-socket.js';
 import { Topology } from './topology/topology.js';
 
 /** A port that clients connect to. */
@@ -31,6 +33,7 @@ export class AmqpConnector implements Connector {
   readonly #local: LocalAccess;
   readonly #listeners: readonly Listener[];
   readonly #management: ManagementServer | undefined;
+  readonly #webSockets: WebSocketListener | undefined;
   #addresses: readonly Address[] = [];
   readonly #counters: AmqpCounters = {
     published_messages_total: 0,
@@ -67,6 +70,14 @@ export class AmqpConnector implements Connector {
       supervise,
     };
     this.#listeners = this.#listenersOf(config);
+    if (config.webSocketEnable) {
+      this.#webSockets = new WebSocketListener({
+        host: context.host,
+        port: config.webSocketPort,
+        context: this.#shared,
+        accept: (stream, transport) => this.#accept(stream, transport),
+      });
+    }
     if (config.managementEnable) {
       const api = new Api(this.#shared, this.#local, () => this.#addresses);
       this.#management = new ManagementServer(api, context.host, config.managementPort);
@@ -76,7 +87,7 @@ export class AmqpConnector implements Connector {
   /** With a certificate, the plain port is open only when it is asked for. */
   #listenersOf({ port, tlsPort, maxConnections }: AmqpConfig): readonly Listener[] {
     const { host, clock, tls } = this.#context;
-    const accept = (socket: Socket): PeerConnection => this.#accept(socket);
+    const accept = (socket: Socket): PeerConnection => this.#accept(socket, socket);
     const common = { host, clock, log: this.#shared.log, connectionsMax: maxConnections, accept };
     const plain = { name: this.name, listener: new TcpListener({ ...common, port }) };
     if (tls === undefined) return [plain];
@@ -97,8 +108,8 @@ export class AmqpConnector implements Connector {
     return tls.allowPlain ? [plain, secure] : [secure];
   }
 
-  #accept(socket: Socket): PeerConnection {
-    return new AmqpConnection(this.#shared, socket, ++this.#connectionIds);
+  #accept(socket: PeerSocket, transport: Socket): PeerConnection {
+    return new AmqpConnection(this.#shared, socket, ++this.#connectionIds, transport);
   }
 
   async start(): Promise<readonly Address[]> {
@@ -115,6 +126,10 @@ export class AmqpConnector implements Connector {
     for (const { name, listener } of this.#listeners) {
       addresses.push({ name, host, port: await listener.start() });
     }
+    if (this.#webSockets !== undefined) {
+      const { port } = await this.#webSockets.start();
+      addresses.push({ name: 'amqp-websocket', host, port });
+    }
     if (this.#management !== undefined) {
       const { port } = await this.#management.listener.start();
       addresses.push({ name: 'amqp-management', host, port });
@@ -126,6 +141,7 @@ export class AmqpConnector implements Connector {
   async drain(graceMs: number): Promise<void> {
     await Promise.all([
       ...this.#listeners.map(({ listener }) => listener.drain(graceMs)),
+      this.#webSockets?.drain(graceMs),
       this.#management?.listener.drain(graceMs),
     ]);
   }
@@ -133,6 +149,7 @@ export class AmqpConnector implements Connector {
   async stop(): Promise<void> {
     await Promise.all([
       ...this.#listeners.map(({ listener }) => listener.stop()),
+      this.#webSockets?.stop(),
       this.#management?.listener.stop(),
     ]);
     await Promise.all(this.#working);
@@ -142,7 +159,10 @@ export class AmqpConnector implements Connector {
 
   status(): ConnectorStatus {
     const connections = this.#listeners.reduce((sum, { listener }) => sum + listener.connections, 0);
-    return { connections, counters: { ...this.#counters } };
+    return {
+      connections: connections + (this.#webSockets?.connections ?? 0),
+      counters: { ...this.#counters },
+    };
   }
 
   /** Owns work that outlives its connection: giving back messages, deleting exclusive queues. */

@@ -22,6 +22,7 @@ import { endsOf } from './connection-info.js';
 import type { SessionLine } from './open-session.js';
 import { OpenSession } from './open-session.js';
 import { Outbound } from './outbound.js';
+import type { PeerSocket } from './peer-socket.js';
 import { ProtocolHeader } from './protocol-header.js';
 import { ReadGate } from './read-gate.js';
 
@@ -34,7 +35,8 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
   readonly connectionId: number;
   readonly out: Outbound;
   readonly gate: ReadGate;
-  readonly #socket: Socket;
+  readonly #socket: PeerSocket;
+  readonly #secure: boolean;
   readonly #parser: FrameParser;
   readonly #handshake: Handshake;
   readonly #header = new ProtocolHeader();
@@ -50,13 +52,15 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
   #deaf = false;
   frameMax = 4096;
 
-  constructor(context: ConnectionContext, socket: Socket, connectionId: number) {
+  /** `transport`: what `socket` runs on, when that is something else. */
+  constructor(context: ConnectionContext, socket: PeerSocket, connectionId: number, transport: Socket) {
     this.context = context;
     this.connectionId = connectionId;
     this.out = new Outbound(socket);
     this.gate = new ReadGate(socket);
     this.#socket = socket;
-    this.#ends = endsOf(socket);
+    this.#ends = endsOf(transport);
+    this.#secure = transport instanceof TLSSocket;
     this.#connectedAt = context.clock.now();
     this.#parser = new FrameParser(new CommandReader(this, context.config.maxMessageSize));
     this.#handshake = new Handshake({
@@ -64,7 +68,7 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
       version: context.version,
       topology: context.topology,
       access: context.access,
-      certificateName: peerNameOf(socket, context.tls),
+      certificateName: peerNameOf(transport, context.tls),
       writer: this.out.writer,
       onTuned: (frameMax, heartbeatSeconds) => this.#onTuned(frameMax, heartbeatSeconds),
       onLoginEnded: (failure) => {
@@ -102,7 +106,7 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
       bytesWritten: this.bytesWritten,
       sendPending: this.out.bufferedBytes,
       blocked: !this.gate.open,
-      secure: this.#socket instanceof TLSSocket,
+      secure: this.#secure,
       session,
     };
   }

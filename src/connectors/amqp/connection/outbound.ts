@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Consumer } from '../channel/consumer.js';
 import { AMQP_LIMITS } from '../config.js';
 import { FrameWriter } from '../wire/frame-writer.js';
@@ -9,12 +9,12 @@ import { FrameWriter } from '../wire/frame-writer.js';
  */
 export class Outbound {
   readonly writer = new FrameWriter();
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   #scheduled = false;
   /** Consumers that acknowledged, or whose deliveries were written. */
   #due: Consumer[] = [];
 
-  constructor(socket: Socket) {
+  constructor(socket: Duplex) {
     this.#socket = socket;
     socket.on('drain', () => this.#giveCredit());
   }

@@ -1,11 +1,11 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** Back-pressure on a client: its socket is read, or left alone until there is room again. */
 export class ReadGate {
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   #open = true;
 
-  constructor(socket: Socket) {
+  constructor(socket: Duplex) {
     this.#socket = socket;
   }
 
