@@ -9,6 +9,10 @@ import { schemaOperations } from './schemas/operations.js';
 import { SchemaStore } from './schemas/schema-store.js';
 import { checkTopicSchema, validatePublished } from './schemas/topic-schemas.js';
 import type { GcpServices } from './services.js';
+import { transformOperations } from './transforms/operations.js';
+import { Sandbox } from './transforms/sandbox.js';
+import { checkTransforms } from './transforms/transform-check.js';
+import { transformDelivered, transformPublished } from './transforms/transform-steps.js';
 import { unaryHandlers } from './unary.js';
 
 /** What takes part in the life of topics, subscriptions and messages without being a part of their operations. */
@@ -17,6 +21,7 @@ export class Features {
   readonly #schemas: SchemaStore;
   readonly #signer: TokenSigner;
   readonly #push: PushWorkers;
+  readonly #sandbox: Sandbox;
 
   constructor(services: GcpServices, log: Log) {
     const { broker, clock, config, extensions } = services;
@@ -24,14 +29,25 @@ export class Features {
     this.#schemas = new SchemaStore(broker);
     this.#signer = new TokenSigner(broker, clock);
     this.#push = new PushWorkers(services, this.#signer, log);
-    extensions.topicChecks.push(checkTopicSchema(this.#schemas));
-    extensions.subscriptionChecks.push(checkPush(config.pushAllowHttp));
-    extensions.publishSteps.push(validatePublished(this.#schemas));
+    this.#sandbox = new Sandbox(clock);
+    extensions.topicChecks.push(checkTopicSchema(this.#schemas), checkTransforms(this.#sandbox));
+    extensions.subscriptionChecks.push(checkPush(config.pushAllowHttp), checkTransforms(this.#sandbox));
+    // What subscribers get is what the schema was asked about.
+    extensions.publishSteps.push(
+      transformPublished(this.#sandbox, config.maxMessageBytes),
+      validatePublished(this.#schemas),
+    );
+    extensions.deliverySteps.push(transformDelivered(this.#sandbox));
   }
 
   /** google.pubsub.v1.SchemaService. */
   schemaHandlers(services: GcpServices): ServiceHandlers {
     return unaryHandlers(services, schemaOperations({ ...services, schemas: this.#schemas }));
+  }
+
+  /** polymq.pubsub.v1.MessageTransformService. */
+  transformHandlers(services: GcpServices): ServiceHandlers {
+    return unaryHandlers(services, transformOperations(services, this.#sandbox));
   }
 
   /** Documents beside the API. `scheme` is that of the listener. */
@@ -52,6 +68,7 @@ export class Features {
   /** Ends everything at once. Idempotent. */
   async stop(): Promise<void> {
     await this.#push.stop();
+    await this.#sandbox.stop();
   }
 
   /** Live figures, for the connector's status. */

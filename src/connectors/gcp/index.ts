@@ -24,6 +24,7 @@ import { Subscriptions } from './subscriber/subscriptions.js';
 import { unaryHandlers } from './unary.js';
 import { Publisher, Subscriber } from './wire/gen/google/pubsub/v1/pubsub_pb.js';
 import { SchemaService } from './wire/gen/google/pubsub/v1/schema_pb.js';
+import { MessageTransformService } from './wire/gen/polymq/pubsub/v1/message_transforms_pb.js';
 import { HOT_CODECS } from './wire/hot-codecs.js';
 
 export { gcpConfigSchema, type GcpConfig } from './config.js';
@@ -87,6 +88,7 @@ class GcpConnector implements Connector {
       streamingPull: streamingPull(services),
     }));
     this.#serve(SchemaService, (services) => this.#features.schemaHandlers(services));
+    this.#serve(MessageTransformService, (services) => this.#features.transformHandlers(services));
     this.#rest = new RestServer({
       services: this.#served,
       pages: this.#features.pages(tls === undefined ? 'http' : 'https'),

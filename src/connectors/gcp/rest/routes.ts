@@ -81,9 +81,16 @@ const IAM_POLICY: readonly Row[] = [TOPIC, SUBSCRIPTION, SNAPSHOT, SCHEMA].flatM
   ],
 );
 
+/** As in the discovery document of Pub/Sub v1; the public protos do not have them. */
+const MESSAGE_TRANSFORMS: readonly Row[] = [
+  ['ValidateMessageTransform', 'POST', '/v1/{project=projects/*}:validateMessageTransform', '*'],
+  ['TestMessageTransforms', 'POST', '/v1/{project=projects/*}:testMessageTransforms', '*'],
+];
+
 export const REST_ROUTES: readonly RestRoute[] = [
   ...routesOf('google.pubsub.v1.Publisher', PUBLISHER),
   ...routesOf('google.pubsub.v1.Subscriber', SUBSCRIBER),
   ...routesOf('google.pubsub.v1.SchemaService', SCHEMA_SERVICE),
   ...routesOf('google.iam.v1.IAMPolicy', IAM_POLICY),
+  ...routesOf('polymq.pubsub.v1.MessageTransformService', MESSAGE_TRANSFORMS),
 ];
