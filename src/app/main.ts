@@ -1,10 +1,14 @@
 #!/usr/bin/env -S node --max-semi-space-size=32
+import { SystemClock } from '../base/clock.js';
 import { runProgram } from './cli/program.js';
 
 const code = await runProgram(process.argv.slice(2), {
   environment: process.env,
   out: (text) => process.stdout.write(text),
   error: (text) => process.stderr.write(text),
+  interactive: process.stderr.isTTY,
+  input: () => process.stdin,
+  clock: new SystemClock(),
 });
 // Sockets of clients that linger must not hold the process after everything was closed.
 process.exit(code);

@@ -14,10 +14,7 @@ export function addSettings(command: Command): Command {
 }
 
 function optionOf(setting: Setting): Option {
-  const value =
-    setting.kind === 'boolean'
-      ? '[true|false]'
-      : `<${setting.kind === 'choice' ? setting.choices.join('|') : setting.kind}>`;
+  const value = setting.kind === 'boolean' ? '[true|false]' : `<${valueOf(setting)}>`;
   const fallback = textOfDefault(setting);
   const shown = fallback === '' ? '' : ` (default ${fallback})`;
   const option = new Option(
@@ -28,6 +25,11 @@ function optionOf(setting: Setting): Option {
   if (setting.kind === 'boolean') option.preset('true');
   option.helpGroup(`${setting.path.length === 1 ? 'general' : setting.path.slice(0, -1).join('.')}:`);
   return option;
+}
+
+function valueOf({ kind, choices }: Setting): string {
+  if (kind === 'choice') return choices.join('|');
+  return kind === 'declarations' ? 'json' : kind;
 }
 
 /** The configuration a command was given. Throws CommandFailure with one line per fault. */

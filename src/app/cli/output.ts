@@ -1,8 +1,15 @@
+import type { Clock } from '../../base/clock.js';
+
 /** What a command line gets from its process, so that tests can run commands without one. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly error: (text: string) => void;
+  /** Somebody looks at it, so progress may be shown. */
+  readonly interactive?: boolean;
+  /** Standard input. */
+  readonly input: () => AsyncIterable<Buffer>;
+  readonly clock: Clock;
 }
 
 /** Exit codes of the program. */
@@ -11,6 +18,8 @@ export const EXIT = {
   failed: 1,
   /** Wrong flags or a bad configuration: nothing was started. */
   usage: 2,
+  /** There was nothing to receive or to look at. */
+  empty: 3,
 } as const;
 
 /** A command ends with this code; `lines` say why. */

@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
 import { createServer, type Server } from 'node:http';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../base/clock.js';
 import { temporaryFolder } from '../../../test/support/folder.js';
 import { runProgram } from './program.js';
 
@@ -18,6 +20,8 @@ async function run(args: readonly string[], environment: Record<string, string> 
     environment,
     out: (text) => (out += text),
     error: (text) => (error += text),
+    input: () => Readable.from([]),
+    clock: new ManualClock(),
   });
   return { code, out, error };
 }
@@ -124,7 +128,7 @@ describe('polymq alias', () => {
   }
 
   it('adds one', async () => {
-    const { api, seen } = await answering(201, '{}');
+    const { api, seen } = await answering(201, '{"alias":"a","channel":"b"}');
     const { code, out } = await run(['alias', 'add', 'amqp.default.orders', 'sqs.orders'], {
       POLYMQ_API: api,
     });
@@ -134,13 +138,13 @@ describe('polymq alias', () => {
 
   it('removes one, whatever its letters', async () => {
     const { api, seen } = await answering(204, '');
-    const { code } = await run(['alias', '--api', api, 'remove', 'a/b%c']);
+    const { code } = await run(['alias', 'remove', '--api', api, 'a/b%c']);
     expect([code, seen]).toEqual([0, ['DELETE /api/v1/aliases/a%2Fb%25c']]);
   });
 
   it('lists them', async () => {
     const { api } = await answering(200, '{"aliases":[{"alias":"x","channel":"y"}]}');
-    expect((await run(['alias', 'list'], { POLYMQ_API: api })).out).toBe('x -> y\n');
+    expect((await run(['alias', 'list'], { POLYMQ_API: api })).out).toBe('ALIAS  CHANNEL\nx      y\n');
   });
 
   it('says why the broker refused, and when there is none', async () => {

@@ -3,6 +3,9 @@ import { VERSION } from '../version.js';
 import { aliasCommand } from './alias.js';
 import { configCommand } from './config.js';
 import { CommandFailure, EXIT, type Terminal } from './output.js';
+import { listCommands } from './list-commands.js';
+import { messageCommands } from './message-commands.js';
+import { sendCommand } from './send.js';
 import { serveCommand } from './serve.js';
 import { storeCommand } from './store.js';
 
@@ -19,6 +22,9 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
   serveCommand(program, terminal);
   configCommand(program, terminal);
   storeCommand(program, terminal);
+  listCommands(program, terminal);
+  sendCommand(program, terminal);
+  messageCommands(program, terminal);
   aliasCommand(program, terminal);
   try {
     await program.parseAsync([...argv], { from: 'user' });
