@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { declaredQueues, declaredTopics } from './declared/schema.js';
 import { parseAllowList } from '../kit/outgoing/allow-list.js';
 
 /** Settings of the AWS connector: `CONNECTORS_AWS_…`. */
@@ -76,6 +77,8 @@ export const awsConfigSchema = z.object({
     .min(1_048_576)
     .default(8 * 1024 * 1024)
     .describe('Largest request. A full message may take six bytes of JSON for each of its own.'),
+  queues: declaredQueues,
+  topics: declaredTopics,
 });
 
 export type AwsConfig = z.infer<typeof awsConfigSchema>;

@@ -2,6 +2,9 @@ import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../k
 import { DEFAULT_HTTP_LIMITS, HttpListener } from '../kit/http-listener.js';
 import { Authentication } from './authentication.js';
 import type { AwsConfig } from './config.js';
+import { Declarer } from './declared/declarer.js';
+import { declareQueues } from './declared/queues.js';
+import { declareSubscriptions, declareTopics } from './declared/topics.js';
 import { AwsEndpoint } from './endpoint.js';
 import { queueChannel } from './names.js';
 import type { AwsServices } from './operation.js';
@@ -80,11 +83,16 @@ export class AwsConnector implements Connector {
       const { topics, signing, webhooks, config } = this.#services;
       topics.start();
       if (config.signQueueDeliveries) await signing.ready();
+      const declarer = new Declarer(this.#services);
+      await declareQueues(declarer, config.queues);
+      await declareTopics(declarer, config.topics);
+      await declareSubscriptions(declarer, config.topics, 'queue');
       const { host, port } = await this.#listener.start();
       this.#services.moveTasks.start();
       this.#address = { name: NAME, host, port };
       webhooks.start();
       this.#tokens.start();
+      await declareSubscriptions(declarer, config.topics, 'url');
     }
     return [this.#address];
   }

@@ -20,6 +20,10 @@ const schema = z.object({
     .default([])
     .meta({ secret: true }),
   aliases: z.array(z.strictObject({ alias: z.string(), channel: z.string() })).default([]),
+  queues: z
+    .array(z.strictObject({ name: z.string().min(1), limits: z.record(z.string(), z.number()).default({}) }))
+    .default([])
+    .meta({ declarations: true }),
 });
 const settings = settingsOf(schema);
 
@@ -135,6 +139,29 @@ describe('values as text', () => {
   it('reads aliases from the file', () => {
     const yaml = 'aliases:\n  - { alias: a, channel: b }\n';
     expect(load({ yaml }).config.aliases).toEqual([{ alias: 'a', channel: 'b' }]);
+  });
+});
+
+describe('declarations', () => {
+  const yaml = 'queues:\n  - name: a\n  - name: b\n    limits:\n      most: many\n  - nam: c\n';
+
+  it('are structures in the file and JSON elsewhere', () => {
+    expect(load({ yaml: 'queues:\n  - name: a\n    limits: { most: 3 }\n' }).config.queues).toEqual([
+      { name: 'a', limits: { most: 3 } },
+    ]);
+    expect(load({ environment: { QUEUES: '[{"name":"a"}]' } }).config.queues).toEqual([
+      { name: 'a', limits: {} },
+    ]);
+    expect(faultsOf({ environment: { QUEUES: 'a' } })).toEqual(['QUEUES: must be a list, as JSON, not "a"']);
+  });
+
+  it('are refused by the place that is wrong, with its line', () => {
+    expect(faultsOf({ yaml })).toEqual([
+      expect.stringMatching(/^queues\[1\]\.limits\.most \(polymq\.yaml:5\): /),
+      expect.stringMatching(/^queues\[2\]\.name \(polymq\.yaml:6\): /),
+      expect.stringMatching(/^queues\[2\] \(polymq\.yaml:6\): .*nam/),
+    ]);
+    expect(faultsOf({ environment: { QUEUES: '[{}]' } })[0]).toMatch(/^QUEUES\[0\]\.name: /);
   });
 });
 

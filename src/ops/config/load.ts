@@ -32,8 +32,10 @@ export function loadConfig<S extends z.ZodObject>(
     origins.set(setting.key, source?.name ?? 'default');
     const raw = source?.valueOf(setting);
     const read = readValue(setting, raw);
-    if ('fault' in read) faults.push(`${source?.nameOf(setting) ?? setting.environment}: ${read.fault}`);
-    else place(values, setting.path, read.value);
+    if ('faults' in read) {
+      for (const { path, text } of read.faults)
+        faults.push(`${source?.nameOf(setting, path) ?? setting.environment}: ${text}`);
+    } else place(values, setting.path, read.value);
   }
   if (faults.length > 0) throw new ConfigError(faults);
 
@@ -45,25 +47,37 @@ export function loadConfig<S extends z.ZodObject>(
   return { config: whole.data, origins };
 }
 
-type Read = { readonly value: unknown } | { readonly fault: string };
+interface Fault {
+  /** Where in the value, when that is a structure. */
+  readonly path: readonly PropertyKey[];
+  readonly text: string;
+}
+
+type Read = { readonly value: unknown } | { readonly faults: readonly Fault[] };
+
+function fault(text: string): Read {
+  return { faults: [{ path: [], text }] };
+}
 
 function readValue(setting: Setting, raw: unknown): Read {
   const value = typeof raw === 'string' ? fromText(setting, raw) : raw;
   if (value === undefined && raw !== undefined)
-    return { fault: `must be ${wordsOf(setting)}, not ${shown(setting, raw)}` };
+    return fault(`must be ${wordsOf(setting)}, not ${shown(setting, raw)}`);
   if (setting.kind === 'text' && raw !== undefined && typeof raw !== 'string') {
-    return { fault: `must be text; put ${shown(setting, raw)} in quotes` };
+    return fault(`must be text; put ${shown(setting, raw)} in quotes`);
   }
   const parsed = setting.field.safeParse(value);
   if (parsed.success) return { value: parsed.data };
-  const why = parsed.error.issues.map((issue) => issue.message).join('; ');
-  if (raw === undefined) return { fault: `is required (${why})` };
-  return {
-    fault:
-      setting.kind === 'number'
-        ? `must be ${wordsOf(setting)}, not ${shown(setting, raw)}`
-        : `${why} (got ${shown(setting, raw)})`,
-  };
+  const { issues } = parsed.error;
+  if (setting.kind === 'declarations')
+    return { faults: issues.map(({ path, message }) => ({ path, text: message })) };
+  const why = issues.map((issue) => issue.message).join('; ');
+  if (raw === undefined) return fault(`is required (${why})`);
+  return fault(
+    setting.kind === 'number'
+      ? `must be ${wordsOf(setting)}, not ${shown(setting, raw)}`
+      : `${why} (got ${shown(setting, raw)})`,
+  );
 }
 
 function shown(setting: Setting, raw: unknown): string {
@@ -78,6 +92,8 @@ function wordsOf(setting: Setting): string {
       return 'true or false';
     case 'pairs':
       return `a list such as ${Array<string>(2).fill(setting.pairNames.join('=')).join(',')}`;
+    case 'declarations':
+      return 'a list, as JSON';
     case 'choice':
       return `one of ${setting.choices.join(', ')}`;
     case 'text':
@@ -100,9 +116,19 @@ function fromText(setting: Setting, text: string): unknown {
     }
     case 'pairs':
       return pairsOf(text, setting.pairNames);
+    case 'declarations':
+      return jsonOf(text);
     case 'choice':
     case 'text':
       return text;
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
   }
 }
 

@@ -25,6 +25,9 @@ connectors:
 aliases:
   - { alias: amqp.default.orders, channel: sqs.orders }
 \`\`\`
+
+Lists of queues, topics and the like are written as structures in the file, as JSON in a variable or behind a flag. What
+they mean is in [operations](operations.md#queues-and-topics-from-the-file).
 `;
 
 /** The reference page of all settings, as Markdown. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** How a setting's value is written as text, in an environment variable or behind a flag. */
-export type SettingKind = 'number' | 'boolean' | 'text' | 'choice' | 'pairs';
+export type SettingKind = 'number' | 'boolean' | 'text' | 'choice' | 'pairs' | 'declarations';
 
 /** One setting: a leaf of the schema with all its names. */
 export interface Setting {
@@ -55,7 +55,8 @@ function settingOf(field: z.ZodType, path: readonly string[]): Setting {
     path,
     environment: typeof meta['environment'] === 'string' ? meta['environment'] : words.toUpperCase(),
     flag: `--${words.toLowerCase().replaceAll('_', '-')}`,
-    kind: kindOf(inner),
+    // A list of structures, for which text is JSON.
+    kind: meta['declarations'] === true ? 'declarations' : kindOf(inner),
     choices: inner instanceof z.ZodEnum ? inner.options.map(String) : [],
     pairNames: pairNamesOf(inner),
     description: meta.description ?? '',

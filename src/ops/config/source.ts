@@ -1,4 +1,4 @@
-import { LineCounter, isMap, isNode, isScalar, parseDocument, type Node } from 'yaml';
+import { LineCounter, isCollection, isMap, isNode, isScalar, parseDocument, type Node } from 'yaml';
 import type { Setting } from './setting.js';
 
 /** Where values come from; the first source that has a value wins. */
@@ -6,8 +6,8 @@ export interface Source {
   readonly name: SourceName;
   /** The raw value, or undefined when this source says nothing. */
   valueOf(setting: Setting): unknown;
-  /** How the setting is called there, for error messages. */
-  nameOf(setting: Setting): string;
+  /** How the setting is called there, for error messages; `path`: a place in its value. */
+  nameOf(setting: Setting, path?: readonly PropertyKey[]): string;
   /** Things this source says that are no settings. */
   readonly faults: readonly string[];
 }
@@ -19,7 +19,7 @@ export function flagSource(values: ReadonlyMap<string, unknown>): Source {
   return {
     name: 'flag',
     valueOf: (setting) => values.get(setting.key),
-    nameOf: (setting) => setting.flag,
+    nameOf: (setting, path = []) => setting.flag + textOfPath(path),
     faults: [],
   };
 }
@@ -29,7 +29,7 @@ export function valuesSource(name: SourceName, values: ReadonlyMap<string, unkno
   return {
     name,
     valueOf: (setting) => values.get(setting.key),
-    nameOf: (setting) => setting.key,
+    nameOf: (setting, path = []) => setting.key + textOfPath(path),
     faults: [],
   };
 }
@@ -42,7 +42,7 @@ export function environmentSource(environment: Readonly<Record<string, string | 
       const text = environment[setting.environment];
       return text === '' ? undefined : text;
     },
-    nameOf: (setting) => setting.environment,
+    nameOf: (setting, path = []) => setting.environment + textOfPath(path),
     faults: [],
   };
 }
@@ -82,9 +82,26 @@ export function yamlSource(file: string, text: string, settings: readonly Settin
     name: 'file',
     // A key without a value counts as not set.
     valueOf: (setting) => (nodes.get(setting.key)?.toJS(document) as unknown) ?? undefined,
-    nameOf: (setting) => `${setting.key} (${place(nodes.get(setting.key))})`,
+    nameOf: (setting, path = []) =>
+      `${setting.key}${textOfPath(path)} (${place(nodeAt(nodes.get(setting.key), path))})`,
     faults,
   };
+}
+
+/** The node at a place in a value, or the nearest one around it. */
+function nodeAt(node: unknown, path: readonly PropertyKey[]): unknown {
+  let at = node;
+  for (const step of path) {
+    const inner = isCollection(at) ? at.get(step, true) : undefined;
+    if (inner === undefined) break;
+    at = inner;
+  }
+  return at;
+}
+
+/** `[1].attributes` */
+function textOfPath(path: readonly PropertyKey[]): string {
+  return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
 }
 
 function prefixesOf(path: readonly string[]): string[] {
