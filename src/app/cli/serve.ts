@@ -9,6 +9,8 @@ import { VERSION } from '../version.js';
 import { addSettings, configOf } from './options.js';
 import { CommandFailure, EXIT, type Terminal } from './output.js';
 
+const ALIVE_MS = 60_000;
+
 export function serveCommand(program: Command, terminal: Terminal): void {
   const command = program.command('serve').description('run the broker until SIGTERM or SIGINT');
   addSettings(command).action(async () => {
@@ -62,7 +64,12 @@ function stopOnSignal(instance: Instance, log: Log): { readonly done: Promise<vo
       }
       asked = true;
       log.info('draining', { signal });
-      instance.stop().then(resolve, reject);
+      // No timer of the broker keeps the process alive by itself, and at the end there may be nothing else to wait for.
+      const alive = setInterval(() => undefined, ALIVE_MS);
+      instance
+        .stop()
+        .finally(() => clearInterval(alive))
+        .then(resolve, reject);
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
