@@ -23,6 +23,7 @@ async function start(): Promise<Server> {
     CONNECTORS_PUB_SUB_PORT: '0',
     CONNECTORS_AMQP_PORT: '0',
     GRPC_PORT: '0',
+    REST_PORT: '0',
     API_PORT: '0',
     LOG_FORMAT: 'json',
   };

@@ -7,13 +7,13 @@ import type { Config } from './settings.js';
 
 /** The connectors that the configuration turns on, in the order they start. */
 export function createConnectors(context: ConnectorContext, config: Config): readonly Connector[] {
-  const { grpc, connectors } = config;
+  const { grpc, rest, connectors } = config;
   const own = (component: string): ConnectorContext => ({
     ...context,
     log: context.log.child({ component }),
   });
   return [
-    ...(grpc.enable ? [createNativeConnector(own('native'), grpc)] : []),
+    ...(grpc.enable || rest.enable ? [createNativeConnector(own('native'), grpc, rest)] : []),
     ...(connectors.aws.enable ? [createAwsConnector(own('aws'), connectors.aws)] : []),
     ...(connectors.gcp.enable ? [createGcpConnector(own('gcp'), connectors.pubSub)] : []),
     ...(connectors.amqp.enable ? [createAmqpConnector(own('amqp'), connectors.amqp)] : []),

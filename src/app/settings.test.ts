@@ -27,6 +27,8 @@ describe('the settings', () => {
         'SHUTDOWN_GRACE_MS',
         'GRPC_ENABLE',
         'GRPC_PORT',
+        'REST_ENABLE',
+        'REST_PORT',
         'CONNECTORS_AWS_ENABLE',
         'CONNECTORS_AWS_PORT',
         'CONNECTORS_AWS_REGION',
@@ -54,11 +56,17 @@ describe('the settings', () => {
   });
 
   it('default to the ports people expect, with every connector off', () => {
-    const { grpc, connectors, api } = configFrom({});
-    expect([grpc.port, connectors.aws.port, connectors.pubSub.port, connectors.amqp.port, api.port]).toEqual([
-      50_000, 4566, 8085, 5672, 8080,
-    ]);
-    expect([grpc, connectors.aws, connectors.gcp, connectors.amqp].map((c) => c.enable)).toEqual([
+    const { grpc, rest, connectors, api } = configFrom({});
+    expect([
+      grpc.port,
+      rest.port,
+      connectors.aws.port,
+      connectors.pubSub.port,
+      connectors.amqp.port,
+      api.port,
+    ]).toEqual([50_000, 9090, 4566, 8085, 5672, 8080]);
+    expect([grpc, rest, connectors.aws, connectors.gcp, connectors.amqp].map((c) => c.enable)).toEqual([
+      false,
       false,
       false,
       false,
@@ -89,8 +97,9 @@ describe('reading the configuration', () => {
 
   it('turns everything on with `all`, except what was switched off by name', () => {
     const { config } = readConfig({ ...none, all: true, environment: { CONNECTORS_AMQP_ENABLE: 'false' } });
-    const { grpc, connectors } = config;
-    expect([grpc, connectors.aws, connectors.gcp, connectors.amqp].map((c) => c.enable)).toEqual([
+    const { grpc, rest, connectors } = config;
+    expect([grpc, rest, connectors.aws, connectors.gcp, connectors.amqp].map((c) => c.enable)).toEqual([
+      true,
       true,
       true,
       true,

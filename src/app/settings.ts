@@ -3,6 +3,7 @@ import { amqpConfigSchema } from '../connectors/amqp/config.js';
 import { awsConfigSchema } from '../connectors/aws/config.js';
 import { gcpConfigSchema } from '../connectors/gcp/config.js';
 import { nativeConfigSchema } from '../connectors/native/config.js';
+import { restConfigSchema } from '../connectors/native/rest/config.js';
 import {
   aliasesSetting,
   apiSettings,
@@ -28,6 +29,7 @@ export const settingsSchema = z.object({
   authentication: authenticationSettings,
   authorization: authorizationSettings,
   grpc: nativeConfigSchema,
+  rest: restConfigSchema,
   connectors: z.object({
     aws: awsConfigSchema,
     gcp: z.object({ enable: enable('Google Cloud Pub/Sub') }),
@@ -43,6 +45,7 @@ export const SETTINGS = settingsOf(settingsSchema);
 /** Keys of the switches that `serve --all` turns on unless something says otherwise. */
 export const CONNECTOR_SWITCHES = [
   'grpc.enable',
+  'rest.enable',
   'connectors.aws.enable',
   'connectors.gcp.enable',
   'connectors.amqp.enable',
@@ -50,10 +53,11 @@ export const CONNECTOR_SWITCHES = [
 
 /** What no single setting can get wrong: two listeners on one port. One line per fault. */
 export function crossFaults(config: Config): readonly string[] {
-  const { grpc, connectors } = config;
+  const { grpc, rest, connectors } = config;
   const listeners: readonly (readonly [name: string, on: boolean, port: number])[] = [
     ['API_PORT', true, config.api.port],
     ['GRPC_PORT', grpc.enable, grpc.port],
+    ['REST_PORT', rest.enable, rest.port],
     ['CONNECTORS_AWS_PORT', connectors.aws.enable, connectors.aws.port],
     ['CONNECTORS_PUB_SUB_PORT', connectors.gcp.enable, connectors.pubSub.port],
     ['CONNECTORS_AMQP_PORT', connectors.amqp.enable, connectors.amqp.port],

@@ -68,6 +68,7 @@ export function loopbackEnvironment(folder: string): Readonly<Record<string, str
     POLYMQ_HOST: '127.0.0.1',
     API_PORT: '0',
     GRPC_PORT: '0',
+    REST_PORT: '0',
     CONNECTORS_AWS_PORT: '0',
     CONNECTORS_PUB_SUB_PORT: '0',
     CONNECTORS_AMQP_PORT: '0',

@@ -31,6 +31,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningB
     store: { path: folder ?? own?.path ?? '' },
     shutdown: { graceMs: 2_000 },
     grpc: { enable: on('native'), port: 0 },
+    rest: { enable: on('native'), port: 0 },
     connectors: {
       aws: { enable: on('aws'), port: 0 },
       gcp: { enable: on('gcp') },

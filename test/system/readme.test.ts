@@ -36,7 +36,14 @@ describe('the tour of the README', () => {
 
   /** The code with this broker's ports instead of the default ones. */
   function here(code: string): string {
-    const ports = { 4566: 'aws', 8085: 'gcp', 5672: 'amqp', 50000: 'native-grpc', 8080: 'api' };
+    const ports = {
+      4566: 'aws',
+      8085: 'gcp',
+      5672: 'amqp',
+      50000: 'native-grpc',
+      9090: 'native-rest',
+      8080: 'api',
+    };
     return Object.entries(ports).reduce(
       (text, [port, name]) => text.replaceAll(new RegExp(`\\b${port}\\b`, 'g'), String(broker.port(name))),
       code,

@@ -42,7 +42,14 @@ async function command(args: readonly string[], environment: Record<string, stri
 describe('polymq serve, as a process', () => {
   it('takes free ports, says them in one line, and answers on them', async () => {
     const broker = await spawned({ folder: folder() });
-    expect([...broker.addresses.keys()].sort()).toEqual(['amqp', 'api', 'aws', 'gcp', 'native-grpc']);
+    expect([...broker.addresses.keys()].sort()).toEqual([
+      'amqp',
+      'api',
+      'aws',
+      'gcp',
+      'native-grpc',
+      'native-rest',
+    ]);
     for (const { host, port } of broker.addresses.values()) {
       expect(host).toBe('127.0.0.1');
       expect(port).toBeGreaterThan(0);

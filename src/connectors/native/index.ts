@@ -2,47 +2,49 @@ import { hostname } from 'node:os';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import type { NativeConfig } from './config.js';
-import { addNativeApi } from './grpc/api.js';
+import { addNativeApi, nativeApi, type NativeApi } from './grpc/api.js';
 import { NATIVE_LIMITS } from './limits.js';
 import { CHANNEL_KIND, channelRule } from './operations/channel-types.js';
+import type { RestConfig } from './rest/config.js';
+import { RestApi } from './rest/rest-api.js';
 import { newCounters } from './service.js';
 import { Sessions } from './sessions.js';
 
 export { nativeConfigSchema, type NativeConfig } from './config.js';
+export { restConfigSchema, type RestConfig } from './rest/config.js';
 
 /** The transport reads a little more than the limit, so that a body of exactly the limit passes with what surrounds it. */
 const ENVELOPE_BYTES = 64 * 1024;
 
-/** The native gRPC API: service `kubemq.kubemq` of `wire/kubemq.proto`. */
-export function createNativeConnector(context: ConnectorContext, config: NativeConfig): Connector {
-  return new NativeConnector(context, config);
+/** The native API: gRPC (service `kubemq.kubemq` of `wire/kubemq.proto`), and REST with WebSockets; each when it is enabled. */
+export function createNativeConnector(
+  context: ConnectorContext,
+  config: NativeConfig,
+  rest?: RestConfig,
+): Connector {
+  return new NativeConnector(context, config, rest);
 }
 
 class NativeConnector implements Connector {
   readonly name = 'native';
   readonly #context: ConnectorContext;
   readonly #config: NativeConfig;
+  readonly #restConfig: RestConfig | undefined;
   readonly #sessions = new Sessions();
   readonly #counters = newCounters();
-  #listener: GrpcListener | undefined;
+  #grpc: GrpcListener | undefined;
+  #rest: RestApi | undefined;
 
-  constructor(context: ConnectorContext, config: NativeConfig) {
+  constructor(context: ConnectorContext, config: NativeConfig, rest?: RestConfig) {
     this.#context = context;
     this.#config = config;
+    this.#restConfig = rest;
   }
 
   async start(): Promise<readonly Address[]> {
-    const { broker, gate, identity, clock, ids, log, host, tls, version } = this.#context;
+    const { broker, gate, identity, clock, ids, log, tls, version } = this.#context;
     gate.describe(CHANNEL_KIND, channelRule);
-    const listener = createGrpcListener({
-      host,
-      port: this.#config.port,
-      maxReceiveBytes: this.#config.bodyLimit + ENVELOPE_BYTES,
-      clock,
-      log,
-      tls,
-    });
-    addNativeApi(listener.server, {
+    const api = nativeApi({
       broker,
       gate,
       identity,
@@ -56,18 +58,41 @@ class NativeConnector implements Connector {
       version,
       startedAt: clock.now(),
     });
-    this.#listener = listener;
-    return [{ name: 'native-grpc', host, port: await listener.listen() }];
+    const addresses: Address[] = [];
+    if (this.#config.enable) addresses.push(await this.#startGrpc(api));
+    if (this.#restConfig?.enable === true) addresses.push(await this.#startRest(api, this.#restConfig));
+    return addresses;
+  }
+
+  async #startGrpc(api: NativeApi): Promise<Address> {
+    const { clock, log, host, tls } = this.#context;
+    const listener = createGrpcListener({
+      host,
+      port: this.#config.port,
+      maxReceiveBytes: this.#config.bodyLimit + ENVELOPE_BYTES,
+      clock,
+      log,
+      tls,
+    });
+    addNativeApi(listener.server, api, this.#sessions);
+    this.#grpc = listener;
+    return { name: 'native-grpc', host, port: await listener.listen() };
+  }
+
+  async #startRest(api: NativeApi, config: RestConfig): Promise<Address> {
+    const { clock, log, host, tls, version } = this.#context;
+    this.#rest = new RestApi({ api, config, host, tls, clock, log, hostName: hostname(), version });
+    return { name: 'native-rest', host, port: await this.#rest.start() };
   }
 
   async drain(graceMs: number): Promise<void> {
     this.#sessions.drain();
-    await this.#listener?.drain(graceMs);
+    await Promise.all([this.#grpc?.drain(graceMs), this.#rest?.drain(graceMs)]);
     await this.#idle();
   }
 
   async stop(): Promise<void> {
-    await this.#listener?.stop();
+    await Promise.all([this.#grpc?.stop(), this.#rest?.stop()]);
     await this.#idle();
   }
 
@@ -84,7 +109,7 @@ class NativeConnector implements Connector {
 
   status(): ConnectorStatus {
     return {
-      connections: this.#listener?.connections() ?? 0,
+      connections: (this.#grpc?.connections() ?? 0) + (this.#rest?.connections() ?? 0),
       counters: { ...this.#counters, open_streams: this.#sessions.count },
     };
   }

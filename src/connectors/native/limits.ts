@@ -30,6 +30,11 @@ export const NATIVE_LIMITS = {
   /** Events that one subscriber is given before the first of them has left. */
   eventsPerTurn: 64,
 
+  /** Bytes that wait for the peer of a WebSocket; above it the sender waits. */
+  webSocketPendingBytes: 256 * 1024,
+  /** How often peers of WebSockets are asked whether they are there; silent ones are cut the next time. */
+  webSocketPingMs: 30_000,
+
   /** Channels of one list, length of its search pattern, and time that matching it may take. */
   listedChannelsMax: 50_000,
   searchLengthMax: 256,

@@ -2,7 +2,12 @@ import { SystemClock, type Clock, type ManualClock } from '../../../src/base/clo
 import { SystemIds } from '../../../src/base/ids.js';
 import { silentLog } from '../../../src/base/log.js';
 import type { Connector } from '../../../src/connectors/kit/connector.js';
-import { createNativeConnector, nativeConfigSchema } from '../../../src/connectors/native/index.js';
+import {
+  createNativeConnector,
+  nativeConfigSchema,
+  restConfigSchema,
+  type RestConfig,
+} from '../../../src/connectors/native/index.js';
 import { openBroker, type OpenBroker } from '../../../src/core/broker.js';
 import { MemoryJournal, type MemoryJournalOptions } from '../../../src/journal/memory/index.js';
 import { openAccess } from '../../support/access.js';
@@ -15,17 +20,20 @@ export interface NativeServer {
   readonly journal: MemoryJournal;
   readonly port: number;
   readonly address: string;
+  /** `http://host:port` of the REST API. */
+  readonly restUrl: string;
   /** A client that is closed with the server. */
   client(clientId?: string): NativeClient;
   stop(): Promise<void>;
 }
 
 export interface NativeServerOptions extends MemoryJournalOptions {
+  readonly rest?: Partial<RestConfig>;
   readonly clock?: Clock;
 }
 
 export async function startNativeServer(options: NativeServerOptions = {}): Promise<NativeServer> {
-  const { clock = new SystemClock(), ...journalOptions } = options;
+  const { clock = new SystemClock(), rest = {}, ...journalOptions } = options;
   const journal = new MemoryJournal(journalOptions);
   const broker = await openBroker({ journal, clock, log: silentLog });
   const context = {
@@ -37,8 +45,12 @@ export async function startNativeServer(options: NativeServerOptions = {}): Prom
     host: '127.0.0.1',
     version: '0.0.0',
   };
-  const connector = createNativeConnector(context, nativeConfigSchema.parse({ enable: true, port: 0 }));
-  const [bound] = await connector.start();
+  const connector = createNativeConnector(
+    context,
+    nativeConfigSchema.parse({ enable: true, port: 0 }),
+    restConfigSchema.parse({ enable: true, port: 0, ...rest }),
+  );
+  const [bound, boundRest] = await connector.start();
   const port = bound?.port ?? 0;
   const address = `127.0.0.1:${String(port)}`;
   const clients: NativeClient[] = [];
@@ -48,6 +60,7 @@ export async function startNativeServer(options: NativeServerOptions = {}): Prom
     journal,
     port,
     address,
+    restUrl: `http://127.0.0.1:${String(boundRest?.port ?? 0)}`,
     client: (clientId) => {
       const client = new NativeClient(address, clientId);
       clients.push(client);

@@ -1,13 +1,14 @@
 import type { GrpcServer } from '../../kit/grpc/server.js';
 import type { Client } from '../../../core/access/gatekeeper.js';
-import type { AnyHandler } from '../../kit/grpc-call.js';
+import type { AnyHandler, ServiceHandlers } from '../../kit/grpc-call.js';
 import { clientHandlers } from '../../kit/grpc-clients.js';
 import { ANONYMOUS } from '../../kit/identity.js';
 import { claimedClientId, requireAccess, stampClientId } from '../access.js';
 import { nativeStatus } from '../errors.js';
-import type { AnyMessageCodec, CallKind, MessageCodec } from '../../kit/grpc-service.js';
+import type { AnyMessageCodec, CallKind, MessageCodec, ServiceDefinition } from '../../kit/grpc-service.js';
 import { GroupReaders } from '../operations/group-reader.js';
 import type { NativeService } from '../service.js';
+import type { Sessions } from '../sessions.js';
 import * as wire from '../wire/messages.js';
 import { ackAllQueueMessages } from '../operations/ack-all-queue-messages.js';
 import { unary } from './calls.js';
@@ -34,8 +35,13 @@ interface Operation {
   readonly handler: AnyHandler;
 }
 
-/** Adds every method of `kubemq.kubemq` to a gRPC server, and the services that tools look for: health and reflection. */
-export function addNativeApi(server: GrpcServer, service: NativeService): void {
+/** The operations of the native API by name, behind who may call them; for every transport. */
+export interface NativeApi {
+  readonly definition: ServiceDefinition;
+  readonly handlers: ServiceHandlers;
+}
+
+export function nativeApi(service: NativeService): NativeApi {
   const groups = new GroupReaders(service.broker);
   const operationsFor = (client: Client): readonly (readonly [string, Operation])[] => {
     const own = { ...service, broker: client.broker };
@@ -62,10 +68,23 @@ export function addNativeApi(server: GrpcServer, service: NativeService): void {
     claimed: claimedClientId,
     stamp: stampClientId,
   });
-  server.addService(definition, handlers);
-  server.addService(healthService, healthHandlers(service.sessions));
-  server.addService(reflectionService, reflectionHandlers(service.sessions));
+  return { definition, handlers };
 }
+
+/** Adds the service `kubemq.kubemq` to a gRPC server, and the services that tools look for: health and reflection. */
+export function addNativeApi(
+  server: GrpcServer,
+  { definition, handlers }: NativeApi,
+  sessions: Sessions,
+): void {
+  const { [CONFIRMED_EVENTS]: _, ...served } = definition;
+  server.addService(served, handlers);
+  server.addService(healthService, healthHandlers(sessions));
+  server.addService(reflectionService, reflectionHandlers(sessions));
+}
+
+/** SendEventsStream as WebSockets have it: each event is answered. No method of the gRPC service. */
+export const CONFIRMED_EVENTS = 'SendEventsStreamConfirmed';
 
 /** Ping, events and requests. */
 function liveOperations(service: NativeService, groups: GroupReaders): Record<string, Operation> {
@@ -77,6 +96,12 @@ function liveOperations(service: NativeService, groups: GroupReaders): Record<st
       wire.Event,
       wire.Result,
       sendEventsStream(service, { confirmLive: false }),
+    ),
+    [CONFIRMED_EVENTS]: operation(
+      'bidi',
+      wire.Event,
+      wire.Result,
+      sendEventsStream(service, { confirmLive: true }),
     ),
     SubscribeToEvents: operation(
       'server-stream',

@@ -35,6 +35,11 @@ export function jsonType<F extends Fields>(
   return made;
 }
 
+/** All that were asked for, and those inside them. */
+export function jsonTypes(): readonly JsonType<Fields>[] {
+  return [...types.values()];
+}
+
 export class JsonType<F extends Fields> {
   readonly name: string;
   readonly #type: MessageType<F>;
