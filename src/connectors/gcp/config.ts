@@ -41,6 +41,10 @@ export const gcpConfigSchema = z.object({
     .describe(
       'Take push endpoints with `http:` on any host, not on this machine alone; Google wants `https:`.',
     ),
+  maxSeekReplay: count(
+    1_000_000,
+    'Most acknowledged messages that one Seek brings back; the newest when there are more.',
+  ),
   streamCloseSeconds: count(1800, 'Age at which StreamingPull streams are closed; clients open a new one.'),
 });
 
@@ -71,5 +75,7 @@ export const GCP_LIMITS = {
   pageSizeDefault: 100,
   /** Time between looks for expired leases of streams. */
   sweepMs: 250,
+  /** Time between looks for expired snapshots and subscriptions. */
+  tidyMs: 60_000,
   filterBytesMax: 256,
 } as const;

@@ -73,6 +73,19 @@ export function invalidArgument(details: string): BrokerError {
   return new BrokerError('invalid-argument', details);
 }
 
+export function precondition(details: string): BrokerError {
+  return new BrokerError('precondition', details);
+}
+
+/** Pull and StreamingPull on a subscription that is pushed. */
+export function notPullable(): BrokerError {
+  return precondition('This method is not supported for this subscription type.');
+}
+
+export function detachedFault(): BrokerError {
+  return precondition('The subscription is detached from its topic.');
+}
+
 export function badArgument(argument: string): BrokerError {
   return invalidArgument(`You have passed an invalid argument to the service (argument=${argument}).`);
 }
@@ -87,7 +100,9 @@ export function badAckDeadline(seconds: number, min: number): BrokerError {
   );
 }
 
-/** A feature of the API that this server does not have, asked for in a request that otherwise is fine. */
-export function unsupportedField(field: string): StatusError {
-  return new StatusError(status.UNIMPLEMENTED, `The field '${field}' is not supported by this server.`);
+/** A ModifyAckDeadline of 1 to 9 seconds. */
+export function shortAckDeadline(seconds: number): BrokerError {
+  return invalidArgument(
+    `Invalid ack deadline given (ack_deadline=${seconds}). The ack deadline must be 0 or between 10 and 600 seconds.`,
+  );
 }

@@ -12,16 +12,22 @@ import { statusOf } from './errors.js';
 import { noExtensions } from './extensions.js';
 import { Features } from './features.js';
 import { MessageIds } from './message-ids.js';
+import { iamOperations } from './iam/operations.js';
 import { GCP_PROTOCOL, translateOrigin } from './message-mapping.js';
 import { publisherOperations } from './publisher/operations.js';
 import { Catalog } from './registry/catalog.js';
 import type { RestService } from './rest/gateway.js';
 import { RestServer } from './rest/rest-server.js';
+import { Snapshots } from './registry/snapshots.js';
+import { DEAD_LETTER_SCHEME } from './registry/subscription-rules.js';
 import type { GcpServices } from './services.js';
+import { deadLetterRouter } from './subscriber/dead-letter-router.js';
+import { expireSubscriptions } from './subscriber/expiration.js';
 import { subscriberOperations } from './subscriber/operations.js';
 import { streamingPull } from './subscriber/streaming-pull.js';
 import { Subscriptions } from './subscriber/subscriptions.js';
 import { unaryHandlers } from './unary.js';
+import { IAMPolicy } from './wire/gen/google/iam/v1/iam_policy_pb.js';
 import { Publisher, Subscriber } from './wire/gen/google/pubsub/v1/pubsub_pb.js';
 import { SchemaService } from './wire/gen/google/pubsub/v1/schema_pb.js';
 import { MessageTransformService } from './wire/gen/polymq/pubsub/v1/message_transforms_pb.js';
@@ -48,21 +54,25 @@ class GcpConnector implements Connector {
   readonly #rest: RestServer;
   #addresses: Promise<readonly Address[]> | undefined;
   #sweep: Timer | undefined;
+  #tidy: Timer | undefined;
+  #tidying: Promise<void> | undefined;
   #stopped = false;
 
   constructor(context: ConnectorContext, config: GcpConfig) {
     this.#context = context;
     this.#advertisedEndpoint = config.advertisedEndpoint;
     const { broker, clock, ids, log, host, tls } = context;
-    const catalog = new Catalog(broker);
+    const catalog = new Catalog(broker, clock);
     const subscriptions = new Subscriptions({ broker, clock, catalog, config });
     this.#services = {
       broker,
       client: undefined,
       clock,
       ids,
+      log,
       config,
       catalog,
+      snapshots: new Snapshots(broker, clock),
       extensions: noExtensions(),
       subscriptions,
       messageIds: new MessageIds(clock, ids),
@@ -70,6 +80,7 @@ class GcpConnector implements Connector {
     };
     this.#features = new Features(this.#services, log);
     broker.registerTranslator(GCP_PROTOCOL, translateOrigin);
+    broker.registerRouter(DEAD_LETTER_SCHEME, deadLetterRouter(this.#services));
     catalog.open();
     this.#listener = createGrpcListener({
       host,
@@ -87,6 +98,7 @@ class GcpConnector implements Connector {
       ...unaryHandlers(services, subscriberOperations(services)),
       streamingPull: streamingPull(services),
     }));
+    this.#serve(IAMPolicy, (services) => unaryHandlers(services, iamOperations(services)));
     this.#serve(SchemaService, (services) => this.#features.schemaHandlers(services));
     this.#serve(MessageTransformService, (services) => this.#features.transformHandlers(services));
     this.#rest = new RestServer({
@@ -138,6 +150,8 @@ class GcpConnector implements Connector {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#sweep?.cancel();
+    this.#tidy?.cancel();
+    await this.#tidying;
     this.#services.subscriptions.endWaits();
     await this.#features.stop();
     this.#services.catalog.close();
@@ -167,6 +181,7 @@ class GcpConnector implements Connector {
   async #listen(): Promise<readonly Address[]> {
     const port = await this.#listener.listen();
     this.#sweepLater();
+    this.#tidyLater();
     this.#features.start();
     const { host, log } = this.#context;
     // Tools that wait for Google's emulator look for these words.
@@ -182,5 +197,23 @@ class GcpConnector implements Connector {
       this.#services.subscriptions.sweep();
       this.#sweepLater();
     });
+  }
+
+  /** Lets go of what has expired, now and then. */
+  #tidyLater(): void {
+    if (this.#stopped) return;
+    this.#tidy = this.#services.clock.after(GCP_LIMITS.tidyMs, () => {
+      this.#tidying = this.#tidyUp().finally(() => this.#tidyLater());
+    });
+  }
+
+  async #tidyUp(): Promise<void> {
+    try {
+      await this.#services.snapshots.sweep();
+      await expireSubscriptions(this.#services);
+    } catch (caught) {
+      // Tried again the next time.
+      this.#context.log.warn('expired resources could not be removed', { error: String(caught) });
+    }
   }
 }

@@ -8,7 +8,7 @@ import { invalidArgument } from './errors.js';
  * global (the mapping specification). Topic `t` is the log `gcp.{t}`, subscription `s` the queue `gcp.sub.{s}`.
  */
 
-export type Collection = 'topics' | 'subscriptions' | 'schemas';
+export type Collection = 'topics' | 'subscriptions' | 'snapshots' | 'schemas';
 
 export interface ResourceName {
   readonly project: string;
@@ -78,6 +78,11 @@ export function checkNewSubscriptionId(name: string, id: string): void {
       `Invalid resource name given (name=${name}): a subscription id cannot contain ".k." or ".h.".`,
     );
   }
+}
+
+/** Checks an id that is about to be created; throws `invalid-argument`. */
+export function checkNewSnapshotId(name: string, id: string): void {
+  checkId(name, 'snapshots', id);
 }
 
 /** Checks an id that is about to be created; throws `invalid-argument`. */

@@ -1,14 +1,11 @@
-import { creationFault, invalidArgument, resourceExists } from '../errors.js';
+import { creationFault, resourceExists } from '../errors.js';
 import { runChecks } from '../extensions.js';
-import { checkDuration, RETENTION_SECONDS_MAX, RETENTION_SECONDS_MIN } from '../durations.js';
 import { TOPIC_KIND, topicRecord } from '../registry/records.js';
+import { checkTopic, logRetentionMs } from '../registry/topic-rules.js';
 import { checkNewTopicId, parseResourceName, topicChannel } from '../resource-names.js';
 import type { GcpServices } from '../services.js';
 import type { Operation } from '../unary.js';
 import { Topic_State, type Topic } from '../wire/gen/google/pubsub/v1/pubsub_pb.js';
-
-/** How long the log of a topic keeps what was published, when the topic does not ask for more. */
-const LOG_RETENTION_SECONDS = 7 * 24 * 3600;
 
 /**
  * Creates a topic and its log. A log of that name that exists already, filled by other protocols or by an earlier topic,
@@ -20,15 +17,14 @@ export function createTopic(services: GcpServices): Operation<Topic, Topic> {
     const { id } = parseResourceName(request.name, 'topics');
     checkNewTopicId(request.name, id);
     checkTopic(request);
-    await runChecks(extensions.topicChecks, request, undefined);
     if (catalog.topic(id) !== undefined) throw resourceExists(id);
+    await runChecks(extensions.topicChecks, request, undefined);
     const topic: Topic = { ...request, state: Topic_State.ACTIVE };
-    const retention = Number(request.messageRetentionDuration?.seconds ?? 0n);
     const created = broker.change([
       {
         do: 'create-log',
         channel: topicChannel(id),
-        settings: { retentionMs: Math.max(retention, LOG_RETENTION_SECONDS) * 1000 },
+        settings: { retentionMs: logRetentionMs(topic, []) },
         ifMissing: true,
       },
       { do: 'put', kind: TOPIC_KIND, key: id, value: topicRecord(topic, clock.now()), expected: 0 },
@@ -36,17 +32,19 @@ export function createTopic(services: GcpServices): Operation<Topic, Topic> {
     await created.catch((caught: unknown) => {
       throw creationFault(caught, id);
     });
+    await keepLog(services, id);
     return topic;
   };
 }
 
-function checkTopic(topic: Topic): void {
-  if (topic.ingestionDataSourceSettings !== undefined) {
-    throw invalidArgument('Ingestion from other products (ingestion_data_source_settings) is not supported.');
-  }
-  checkDuration(topic.messageRetentionDuration, {
-    name: 'message_retention_duration',
-    minSeconds: RETENTION_SECONDS_MIN,
-    maxSeconds: RETENTION_SECONDS_MAX,
-  });
+/** Sees to it that the log of a topic keeps its messages as long as it must. Without a bound it keeps them for good. */
+export async function keepLog({ catalog }: Pick<GcpServices, 'catalog'>, topicId: string): Promise<void> {
+  const channel = topicChannel(topicId);
+  const topic = catalog.topic(topicId);
+  const kept = catalog.broker.logStats(channel)?.settings.retentionMs ?? 0;
+  if (topic === undefined || kept === 0) return;
+  const subscriptions = catalog.subscriptionsOf(topicId).map(({ resource }) => resource);
+  const retentionMs = logRetentionMs(topic.resource, subscriptions);
+  if (retentionMs === kept) return;
+  await catalog.broker.change([{ do: 'update-log', channel, settings: { retentionMs } }]);
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/clock.js';
 import type { Broker } from '../../../core/broker-api.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { FanOutTarget } from '../../../core/log/types.js';
@@ -26,7 +27,9 @@ import {
  * change, also another node's.
  */
 export class Catalog {
-  readonly #broker: Broker;
+  /** The broker itself, for what follows from an operation: what was asked for has been allowed by then. */
+  readonly broker: Broker;
+  readonly #clock: Clock;
   readonly #topics = new Map<string, TopicInfo>();
   readonly #subscriptions = new Map<string, SubscriptionInfo>();
   /** Subscription ids by topic id. */
@@ -34,13 +37,14 @@ export class Catalog {
   readonly #changed = new Set<(id: string, info: SubscriptionInfo | undefined) => void>();
   readonly #unwatch: (() => void)[] = [];
 
-  constructor(broker: Broker) {
-    this.#broker = broker;
+  constructor(broker: Broker, clock: Clock) {
+    this.broker = broker;
+    this.#clock = clock;
   }
 
   /** Restores everything, fan-out included, and follows changes from here on. */
   open(): void {
-    const { registry } = this.#broker;
+    const { registry } = this.broker;
     this.#unwatch.push(
       registry.watch(TOPIC_KIND, (id, entry) => this.#topicSeen(id, entry)),
       registry.watch(SUBSCRIPTION_KIND, (id, entry) => this.#subscriptionSeen(id, entry)),
@@ -144,26 +148,46 @@ export class Catalog {
     const infos = this.subscriptionsOf(topicId);
     this.#fanOut(
       topicId,
-      infos.map((info) => fanOutTarget(this.#broker, info)),
+      infos.filter(({ resource }) => !resource.detached).map((info) => this.#target(info)),
     );
+  }
+
+  #target(info: SubscriptionInfo): FanOutTarget {
+    const queue = subscriptionChannel(info.id);
+    const route = routeOf(this.broker, info);
+    const { ackedBefore = 0 } = info.record;
+    if (ackedBefore <= this.#clock.now()) return route === undefined ? { queue } : { queue, route };
+    // Sought to a time that has not come yet: until then all is acknowledged as it comes.
+    return {
+      queue,
+      route: (message, sequence) => {
+        if (this.#clock.now() < ackedBefore) return undefined;
+        return route === undefined ? queue : route(message, sequence);
+      },
+    };
   }
 
   #fanOut(topicId: string, targets: readonly FanOutTarget[]): void {
     const channel = topicChannel(topicId);
     // Another protocol may have deleted the log; then there is nothing to fan out, and publishing says so.
-    if (this.#broker.logStats(channel) !== undefined) this.#broker.setFanOut(channel, targets);
+    if (this.broker.logStats(channel) !== undefined) this.broker.setFanOut(channel, targets);
   }
 }
 
-/** Where a subscription's copies go: its queue or, with message ordering, the channel of their ordering key. */
-function fanOutTarget(broker: Broker, info: SubscriptionInfo): FanOutTarget {
-  const queue = subscriptionChannel(info.id);
-  const { enableMessageOrdering, filter } = info.resource;
-  if (filter === '' && !enableMessageOrdering) return { queue };
+type Route = NonNullable<FanOutTarget['route']>;
+
+/**
+ * Where a subscription's copies go: the channel of their ordering key, with message ordering, or undefined for what its filter
+ * leaves out. No route: all of them go to its queue.
+ */
+export function routeOf(broker: Broker, { id, resource }: SubscriptionInfo): Route | undefined {
+  const queue = subscriptionChannel(id);
+  const { enableMessageOrdering, filter } = resource;
+  if (filter === '' && !enableMessageOrdering) return undefined;
   const place = enableMessageOrdering ? orderedPlace(broker, queue) : () => queue;
-  if (filter === '') return { queue, route: place };
+  if (filter === '') return place;
   const matches = compileFilter(filter);
-  return { queue, route: (message) => (matches(messageAttributes(message)) ? place(message) : undefined) };
+  return (message) => (matches(messageAttributes(message)) ? place(message) : undefined);
 }
 
 function orderedPlace(broker: Broker, queue: ChannelName): (message: StoredMessage) => ChannelName {

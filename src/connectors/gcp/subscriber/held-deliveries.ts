@@ -59,6 +59,15 @@ export class HeldDeliveries {
     }
   }
 
+  /** All leases are over. */
+  releaseAll(): void {
+    for (const map of [this.#plain, this.#ordered] as readonly Map<unknown, Held>[]) {
+      const all = [...map.values()];
+      map.clear();
+      for (const { holder, bytes } of all) holder.released(bytes);
+    }
+  }
+
   /** The leases of these end at `leaseEndsAt` now. */
   extend(channel: ChannelName, tokens: readonly LeaseToken[], leaseEndsAt: number): void {
     for (const token of tokens) {

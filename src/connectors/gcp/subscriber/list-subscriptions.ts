@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { pageOf } from '../paging.js';
 import { SUBSCRIPTION_KIND, subscriptionInfo } from '../registry/records.js';
-import { parseProject, resourceName, subscriptionChannel } from '../resource-names.js';
+import { parseProject, subscriptionChannel } from '../resource-names.js';
 import type { GcpServices } from '../services.js';
 import type { Operation } from '../unary.js';
 import {
@@ -9,6 +9,7 @@ import {
   type ListSubscriptionsRequest,
   type ListSubscriptionsResponse,
 } from '../wire/gen/google/pubsub/v1/pubsub_pb.js';
+import { shownSubscription } from './get-subscription.js';
 
 /** Lists all subscriptions by id, under the project that was asked for: ids are global. */
 export function listSubscriptions(
@@ -21,10 +22,7 @@ export function listSubscriptions(
       .list(SUBSCRIPTION_KIND)
       .filter(({ key }) => services.client?.sees('queue', subscriptionChannel(key)) !== false);
     const { items, nextPageToken } = pageOf(all, (entry) => entry.key, request);
-    const subscriptions = items.map((entry) => ({
-      ...subscriptionInfo(entry).resource,
-      name: resourceName(project, 'subscriptions', entry.key),
-    }));
+    const subscriptions = items.map((entry) => shownSubscription(services, subscriptionInfo(entry), project));
     return create(ListSubscriptionsResponseSchema, { subscriptions, nextPageToken });
   };
 }

@@ -4,10 +4,12 @@ import type { Consumer, Delivery } from '../../../core/queue/types.js';
 import type { BidiCall } from '../../kit/grpc-call.js';
 import { GCP_LIMITS } from '../config.js';
 import { resourceNotFound, statusOf, STREAM_CLOSED } from '../errors.js';
+import type { HandedMessage } from '../extensions.js';
+import { hasTransforms } from '../hand-over.js';
 import type { GcpServices } from '../services.js';
 import type { StreamingPullRequestView } from '../wire/streaming-pull.js';
 import type { CreditHolder } from './held-deliveries.js';
-import { encodeDeliveries } from './received.js';
+import { encodeDeliveries, transformed } from './received.js';
 import type { LiveSubscription, SubscriptionStream } from './subscriptions.js';
 
 export type StreamingPullCall = BidiCall<StreamingPullRequestView, Buffer>;
@@ -40,6 +42,8 @@ export class PullStream implements CreditHolder, SubscriptionStream {
   #creditBytes = 0;
   /** Written and not yet taken by the transport. */
   #pendingBytes = 0;
+  /** Deliveries on their way through the subscription's transforms. */
+  #transforming: Promise<void> | undefined;
   #topUpQueued = false;
   #ended = false;
 
@@ -61,6 +65,11 @@ export class PullStream implements CreditHolder, SubscriptionStream {
     this.#subscription.streams.add(this);
     this.sayProperties();
     this.#consume();
+  }
+
+  /** Tells what became of ack ids that came on the stream. */
+  confirm(fields: Uint8Array): void {
+    this.#write(Buffer.concat([fields, this.#subscription.properties()]));
   }
 
   /** A response without messages: tells the subscription's properties and that the stream is alive. */
@@ -106,6 +115,7 @@ export class PullStream implements CreditHolder, SubscriptionStream {
     if (this.#ended) return;
     this.#ended = true;
     this.#closeTimer.cancel();
+    this.#subscription.used(this.#services.clock.now());
     this.#consumer?.cancel();
     this.#subscription.streams.delete(this);
     this.#subscription.held.forget(this);
@@ -173,11 +183,34 @@ export class PullStream implements CreditHolder, SubscriptionStream {
     this.#bytes += bodies;
     this.#creditMessages -= deliveries.length;
     this.#creditBytes -= bodies;
-    this.#services.counters.delivered += deliveries.length;
-    for (const response of encodeDeliveries(subscription, deliveries, subscription.properties())) {
+    // What is being transformed goes out before what comes after it.
+    if (this.#transforming === undefined && !hasTransforms(subscription.info)) this.#send({ deliveries });
+    else this.#sendTransformed(deliveries);
+    if (this.#creditBytes < GCP_LIMITS.streamWindowBytes / 2) this.topUp();
+  }
+
+  #send(handed: { deliveries: readonly Delivery[]; messages?: readonly HandedMessage[] }): void {
+    if (handed.deliveries.length === 0) return;
+    const subscription = this.#subscription;
+    this.#services.counters.delivered += handed.deliveries.length;
+    for (const response of encodeDeliveries(subscription, handed, subscription.properties())) {
       this.#write(response);
     }
-    if (this.#creditBytes < GCP_LIMITS.streamWindowBytes / 2) this.topUp();
+  }
+
+  #sendTransformed(deliveries: readonly Delivery[]): void {
+    const before = this.#transforming ?? Promise.resolve();
+    const done: Promise<void> = before
+      .then(() => transformed(this.#services, this.#subscription, deliveries))
+      .then((handed) => this.#send(handed))
+      .catch((caught: unknown) => {
+        // Their leases end by themselves.
+        this.#services.log.error('messages could not be transformed', { error: String(caught) });
+      })
+      .finally(() => {
+        if (this.#transforming === done) this.#transforming = undefined;
+      });
+    this.#transforming = done;
   }
 
   #write(response: Buffer): void {

@@ -1,11 +1,12 @@
 import { BrokerError } from '../../../core/errors.js';
 import type { Delivery } from '../../../core/queue/types.js';
 import { GCP_LIMITS } from '../config.js';
-import { badArgument } from '../errors.js';
+import { badArgument, resourceNotFound } from '../errors.js';
+import { hasTransforms } from '../hand-over.js';
 import type { GcpServices } from '../services.js';
 import type { CallEvents, Operation } from '../unary.js';
 import type { PullRequestView } from '../wire/acknowledge.js';
-import { encodeDeliveries } from './received.js';
+import { encodeDeliveries, transformed } from './received.js';
 import type { LiveSubscription } from './subscriptions.js';
 
 const NO_TRAILER = new Uint8Array(0);
@@ -15,17 +16,28 @@ const NO_TRAILER = new Uint8Array(0);
  * no message is leased to nobody.
  */
 export function pull(services: GcpServices): Operation<PullRequestView, Buffer> {
-  const { subscriptions, counters } = services;
+  const { clock, subscriptions, counters } = services;
   return async (request, call) => {
     const live = subscriptions.require(request.subscription);
     if (request.maxMessages < 1) throw badArgument('max_messages');
-    const deliveries = await receive(services, live, request, call);
+    live.requirePullable();
+    live.used(clock.now());
+    const deliveries = await receive(services, live, request, call).catch((caught: unknown) => {
+      throw isNotFound(caught) ? resourceNotFound(live.id) : caught;
+    });
     if (deliveries.length === 0) return Buffer.alloc(0);
     live.leasesChanged();
-    counters.delivered += deliveries.length;
+    const handed = hasTransforms(live.info) ? await transformed(services, live, deliveries) : { deliveries };
+    if (handed.deliveries.length === 0) return Buffer.alloc(0);
+    counters.delivered += handed.deliveries.length;
     // Should they take several responses, these joined are one: protobuf appends the lists.
-    return Buffer.concat(encodeDeliveries(live, deliveries, NO_TRAILER));
+    return Buffer.concat(encodeDeliveries(live, handed, NO_TRAILER));
   };
+}
+
+/** The queue went while the call waited: its subscription did. */
+function isNotFound(caught: unknown): boolean {
+  return caught instanceof BrokerError && caught.kind === 'not-found';
 }
 
 async function receive(

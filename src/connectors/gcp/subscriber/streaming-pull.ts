@@ -2,8 +2,9 @@ import type { BidiHandler } from '../../kit/grpc-call.js';
 import { GCP_LIMITS } from '../config.js';
 import { badAckDeadline, invalidArgument, statusOf } from '../errors.js';
 import type { GcpServices } from '../services.js';
-import { ackIdCount } from '../wire/acknowledge.js';
+import { ackIdCount, type AckIdList } from '../wire/acknowledge.js';
 import type { StreamingPullRequestView } from '../wire/streaming-pull.js';
+import { acknowledgeConfirmation, modifyConfirmation } from './confirmations.js';
 import { PullStream, type StreamingPullCall } from './pull-stream.js';
 import { acknowledgeIds, modifyAckDeadlines } from './settle.js';
 import type { LiveSubscription } from './subscriptions.js';
@@ -59,6 +60,7 @@ class StreamSession {
 
   #open(first: StreamingPullRequestView): void {
     const subscription = this.#services.subscriptions.require(first.subscription);
+    subscription.requirePullable();
     const seconds = first.streamAckDeadlineSeconds;
     if (seconds === 0) throw invalidArgument('The first message must set stream_ack_deadline_seconds.');
     checkStreamDeadline(seconds);
@@ -97,19 +99,31 @@ class StreamSession {
         'modify_deadline_seconds and modify_deadline_ack_ids must have the same number of elements.',
       );
     }
-    const acks = ackIdCount(ackIds) > 0;
     const work: Promise<void>[] = [];
-    if (acks) work.push(acknowledgeIds(this.#services, subscription, ackIds));
+    if (ackIdCount(ackIds) > 0) work.push(this.#acknowledge(subscription, ackIds));
     // One call for each different deadline, in the usual case one.
     for (const seconds of new Set(modifyDeadlineSeconds)) {
       const { bytes, spans } = modifyDeadlineAckIds;
       const chosen = spans.filter((_, i) => modifyDeadlineSeconds[i >> 1] === seconds);
-      const request = { ackIds: { bytes, spans: chosen }, seconds };
-      work.push(modifyAckDeadlines(this.#services, subscription, request));
+      work.push(this.#modify(subscription, { bytes, spans: chosen }, seconds));
     }
     if (work.length === 0) return false;
     Promise.all(work).catch((caught: unknown) => this.#fail(caught));
     return true;
+  }
+
+  async #acknowledge(subscription: LiveSubscription, ackIds: AckIdList): Promise<void> {
+    const outcome = await acknowledgeIds(this.#services, subscription, { ackIds });
+    if (subscription.exactlyOnce) this.#confirm(acknowledgeConfirmation(ackIds, outcome));
+  }
+
+  async #modify(subscription: LiveSubscription, ackIds: AckIdList, seconds: number): Promise<void> {
+    const outcome = await modifyAckDeadlines(this.#services, subscription, { ackIds, seconds });
+    if (subscription.exactlyOnce) this.#confirm(modifyConfirmation(ackIds, outcome));
+  }
+
+  #confirm(fields: Uint8Array): void {
+    if (!this.#over) this.#stream?.confirm(fields);
   }
 
   #fail(caught: unknown): void {

@@ -4,13 +4,15 @@ import type { Delivery } from '../../../core/queue/types.js';
 import type { Clock } from '../../../base/clock.js';
 import type { BrokerError } from '../../../core/errors.js';
 import type { GcpConfig } from '../config.js';
-import { resourceNotFound } from '../errors.js';
+import { detachedFault, notPullable, resourceNotFound } from '../errors.js';
 import type { Catalog } from '../registry/catalog.js';
 import type { SubscriptionInfo } from '../registry/records.js';
+import { isPush } from '../registry/subscription-rules.js';
 import { subscriptionChannel } from '../resource-names.js';
 import { ackIdSeed } from '../wire/ack-id.js';
 import { encodeSubscriptionProperties } from '../wire/received-messages.js';
 import { HeldDeliveries } from './held-deliveries.js';
+import { RecentAcks } from './recent-acks.js';
 
 /** A stream of a subscription, as the subscription sees it. */
 export interface SubscriptionStream {
@@ -28,11 +30,14 @@ export class LiveSubscription {
   readonly ackIdSeed: number;
   readonly held = new HeldDeliveries();
   readonly streams = new Set<SubscriptionStream>();
+  readonly recentAcks = new RecentAcks();
   readonly #broker: Broker;
   readonly #inflightMax: number;
   /** Leases that no stream holds (of Pull calls), as of the last look; -1 = not looked since something changed. */
   #otherLeases = -1;
   info: SubscriptionInfo;
+  /** Unix ms of its last use; 0 = not since the start. */
+  #usedAt = 0;
 
   constructor(broker: Broker, info: SubscriptionInfo, inflightMax: number) {
     this.id = info.id;
@@ -41,6 +46,27 @@ export class LiveSubscription {
     this.info = info;
     this.#broker = broker;
     this.#inflightMax = inflightMax;
+  }
+
+  /** Whether acknowledgements are certain: each is confirmed, and one that came too late is refused. */
+  get exactlyOnce(): boolean {
+    return this.info.resource.enableExactlyOnceDelivery;
+  }
+
+  /** Somebody uses it now: its expiration starts again. */
+  used(now: number): void {
+    this.#usedAt = now;
+  }
+
+  /** Unix ms of its last use. Streams use it all the time. */
+  usedAt(now: number): number {
+    return this.streams.size > 0 ? now : this.#usedAt;
+  }
+
+  /** Throws `precondition` when it is not there to be pulled from. */
+  requirePullable(): void {
+    const fault = pullFault(this.info);
+    if (fault !== undefined) throw fault;
   }
 
   /** The channel behind its name. */
@@ -107,6 +133,11 @@ export class Subscriptions {
     return live;
   }
 
+  /** When a subscription was last used since the start, in Unix ms; 0 = not. */
+  usedAt(id: string, now: number): number {
+    return this.#live.get(id)?.usedAt(now) ?? 0;
+  }
+
   get streamCount(): number {
     let count = 0;
     for (const { streams } of this.#live.values()) count += streams.size;
@@ -142,9 +173,17 @@ export class Subscriptions {
     if (live === undefined) return;
     if (info !== undefined && info.record.createdAt === live.info.record.createdAt) {
       live.info = info;
+      const fault = pullFault(info);
+      if (fault !== undefined) for (const stream of [...live.streams]) stream.end(fault);
       return;
     }
     this.#live.delete(id);
     for (const stream of [...live.streams]) stream.end(resourceNotFound(id));
   }
+}
+
+/** Why a subscription cannot be pulled from, if so. */
+function pullFault({ resource }: SubscriptionInfo): BrokerError | undefined {
+  if (resource.detached) return detachedFault();
+  return isPush(resource) ? notPullable() : undefined;
 }
