@@ -53,6 +53,26 @@ describe('polymq serve --help', () => {
   });
 });
 
+describe('what people use', () => {
+  it.each([
+    'send',
+    'receive',
+    'peek',
+    'purge',
+    'tail',
+    'move',
+    'queues list',
+    'logs list',
+    'channels list',
+    'alias add',
+  ])('polymq %s --help tells how it is used', async (name) => {
+    const { code, out } = await run([...name.split(' '), '--help']);
+    expect(code).toBe(0);
+    expect(out).toContain(`Usage: polymq ${name} `);
+    expect(out).toContain('--token <jwt>');
+  });
+});
+
 describe('polymq serve', () => {
   it('refuses a bad configuration before anything starts, one line per fault', async () => {
     const { code, error } = await run(['serve', '--api-port', 'x'], { STORE_SYNC: 'never' });
