@@ -35,6 +35,21 @@ export interface Exercise {
 /** Longest wait for a message that a lease of the life before may keep back. */
 export const LEASE_WAIT_MS = 60_000;
 
+/** Messages that `channels` still hold in any state. */
+export async function waiting(life: Life, channels: readonly string[]): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${life.port('api')}/api/v1/queues`);
+  const { queues } = (await answer.json()) as { queues: readonly QueueFigures[] };
+  const ours = queues.filter(({ channel }) => channels.includes(channel));
+  return ours.reduce((sum, { ready, delayed, inFlight }) => sum + ready + delayed + inFlight, 0);
+}
+
+interface QueueFigures {
+  readonly channel: string;
+  readonly ready: number;
+  readonly delayed: number;
+  readonly inFlight: number;
+}
+
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

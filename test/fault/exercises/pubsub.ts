@@ -1,6 +1,6 @@
 import { readSequence, writeSequence } from '../../../bench/client/body.js';
 import { PubSubConnection, pubsubPublishTemplate, type PullStream } from '../../../bench/client/pubsub.js';
-import { LEASE_WAIT_MS, sleep, untilDead, type Exercise, type Life } from '../exercise.js';
+import { LEASE_WAIT_MS, sleep, untilDead, waiting, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { OrderCheck, Track, Violation } from '../track.js';
 
@@ -16,7 +16,8 @@ const ACK_GRACE_MS = 2000;
 const ACK_DEADLINE_SECONDS = 10;
 /** Only some lives have subscribers, since each such kill costs an acknowledgement deadline. */
 const LIVES_PER_SUBSCRIBER = 6;
-const QUIET_MS = 150;
+/** The queues of the two subscriptions. */
+const QUEUES = ['gcp.sub.plain', 'gcp.sub.ordered'];
 
 /** A topic with two subscriptions: both get every publish or neither does; keys come in order on one of them. */
 export class PubSubExercise implements Exercise {
@@ -72,9 +73,10 @@ export class PubSubExercise implements Exercise {
     while (!failed() && !this.#tracks.every((track) => track.complete) && this.#timeline.now() < end) {
       await sleep(5);
     }
-    for (let seen = -1; !failed() && seen !== count(pulls);) {
-      seen = count(pulls);
-      await sleep(QUIET_MS);
+    // Also what was never confirmed: until the subscriptions are empty, by the broker's own word.
+    while (!failed() && (await waiting(life, QUEUES)) > 0) {
+      if (this.#timeline.now() > end) throw new Violation('pubsub: a subscription does not run empty');
+      await sleep(20);
     }
     for (const pull of pulls) {
       pull.stream?.cancel();
@@ -151,8 +153,4 @@ interface Pull {
   stream: PullStream | undefined;
   failure: unknown;
   readonly seen: Set<number>;
-}
-
-function count(pulls: readonly Pull[]): number {
-  return pulls.reduce((sum, pull) => sum + pull.seen.size, 0);
 }
