@@ -3,6 +3,7 @@ import { CreateQueueCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/c
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/folder.js';
 import { spawnBroker, type BrokerProcess } from '../../support/process.js';
+import { startServer } from '../../support/server.js';
 import { CREDENTIALS } from './aws-server.js';
 import { confirm, Hook, queueArn, Topics } from './sns-rig.js';
 
@@ -84,7 +85,11 @@ describe('killed with deliveries to come', () => {
     await hook.post(count + 1);
     expect(await broker?.kill('SIGTERM')).toMatchObject({ code: 0 });
     hook.answer = () => 200;
-    await start();
-    expect(JSON.parse((await hook.post(count + 2)).body)).toMatchObject({ Message: 'last' });
+    const again = await startServer({ connectors: ['aws'], folder: folder.path });
+    try {
+      expect(JSON.parse((await hook.post(count + 2)).body)).toMatchObject({ Message: 'last' });
+    } finally {
+      await again.stop();
+    }
   });
 });
