@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { channelName } from '../../../src/core/channel-name.js';
@@ -150,6 +151,33 @@ describe('push', () => {
     expect(payload.exp! - payload.iat!).toBe(3600);
     const { keys: published } = (await (await fetch(discovery.jwks_uri)).json()) as { keys: object[] };
     expect(published.every((key) => !('d' in key))).toBe(true);
+  });
+
+  it('is switched on and off', async () => {
+    await clients.subscriber.createSubscription({ name: subscription, topic });
+    await publish(['pulled']);
+    const pull = { subscription, maxMessages: 10, returnImmediately: true };
+    const [{ receivedMessages }] = await clients.subscriber.pull(pull);
+    const ackIds = (receivedMessages ?? []).map(({ ackId }) => ackId ?? '');
+    expect(ackIds).toHaveLength(1);
+    await clients.subscriber.modifyAckDeadline({ subscription, ackIds, ackDeadlineSeconds: 0 });
+    await clients.subscriber.modifyPushConfig({ subscription, pushConfig: { pushEndpoint: url } });
+    await eventually(() => endpoint.requests.length === 1);
+    await expect(clients.subscriber.pull(pull)).rejects.toMatchObject({ code: status.FAILED_PRECONDITION });
+    await clients.subscriber.modifyPushConfig({ subscription, pushConfig: {} });
+    await publish(['kept']);
+    const [{ receivedMessages: later }] = await clients.subscriber.pull({
+      ...pull,
+      returnImmediately: false,
+    });
+    expect(String(later?.[0]?.message?.data)).toBe('kept');
+    expect(endpoint.requests).toHaveLength(1);
+    await expect(
+      clients.subscriber.modifyPushConfig({
+        subscription,
+        pushConfig: { pushEndpoint: 'http://example.com' },
+      }),
+    ).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
   });
 });
 
