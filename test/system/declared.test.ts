@@ -16,6 +16,7 @@ import {
   PublishCommand,
   SNSClient,
 } from '@aws-sdk/client-sns';
+import { connect, type ChannelModel } from 'amqplib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/app/read-config.js';
 import type { RunningBroker } from '../../src/app/index.js';
@@ -40,11 +41,16 @@ async function start(store: string, yaml: string): Promise<RunningBroker> {
   const file = join(folder(), 'polymq.yaml');
   writeFileSync(file, yaml);
   const { config } = readConfig({ flags: new Map(), file, environment: {}, all: false });
-  const { queues, topics } = config.connectors.aws;
+  const { aws, amqp } = config.connectors;
   const server = await startServer({
-    connectors: ['aws'],
+    connectors: ['aws', 'amqp'],
     folder: store,
-    config: { connectors: { aws: { queues, topics } } },
+    config: {
+      connectors: {
+        aws: { queues: aws.queues, topics: aws.topics },
+        amqp: { exchanges: amqp.exchanges, queues: amqp.queues, bindings: amqp.bindings },
+      },
+    },
   });
   started.push(server);
   return server;
@@ -195,6 +201,66 @@ describe('queues and topics of the configuration file', () => {
     expect(read).toThrow(/connectors\.aws\.queues\[0\]\.name \(.*polymq\.yaml:4\): /);
     expect(read).toThrow(
       /connectors\.aws\.topics\[0\]\.subscriptions\[0\] \(.*polymq\.yaml:7\): needs either queue or url/,
+    );
+  });
+});
+
+const AMQP = `
+connectors:
+  amqp:
+    exchanges:
+      - { name: events, type: topic }
+      - { name: all, type: fanout, vhost: shop }
+    queues:
+      - { name: orders, arguments: { x-max-length: 10, x-dead-letter-exchange: '' } }
+      - { name: log, vhost: shop }
+    bindings:
+      - { source: events, destination: orders, routingKey: 'order.*' }
+      - { source: all, destination: log, vhost: shop }
+`;
+
+describe('exchanges, queues and bindings of the configuration file', () => {
+  async function connection(server: RunningBroker, vhost = '/'): Promise<ChannelModel> {
+    const { port } = server.address('amqp');
+    return connect({ hostname: '127.0.0.1', port, username: 'guest', password: 'guest', vhost });
+  }
+
+  it('are there when the broker is, at every start', async () => {
+    const store = folder();
+    for (let run = 0; run < 2; run++) {
+      const server = await start(store, AMQP);
+      const [first, other] = [await connection(server), await connection(server, 'shop')];
+      const channel = await first.createConfirmChannel();
+      channel.publish('events', 'order.new', Buffer.from('x'));
+      channel.publish('events', 'user.new', Buffer.from('y'));
+      await channel.waitForConfirms();
+      // Declared with the same arguments: a difference would close the channel.
+      const { messageCount } = await channel.assertQueue('orders', { maxLength: 10, deadLetterExchange: '' });
+      expect(messageCount).toBe(run + 1);
+      const shop = await other.createConfirmChannel();
+      shop.publish('all', '', Buffer.from('z'));
+      await shop.waitForConfirms();
+      expect((await shop.checkQueue('log')).messageCount).toBe(run + 1);
+      await Promise.all([first.close(), other.close()]);
+      await stopped();
+    }
+  });
+
+  it.each([
+    ['queues: [{ name: amq.mine }]', 'queues[0] (amq.mine): '],
+    ['exchanges: [{ name: e, type: strange }]', 'exchanges[0] (e): '],
+    ['bindings: [{ source: none, destination: q }]', 'bindings[0] (none to q): '],
+  ])('stop the start by their place: %s', async (yaml, message) => {
+    const text = `connectors:\n  amqp:\n    ${yaml}\n`;
+    await expect(start(folder(), text)).rejects.toThrow(`amqp cannot start: connectors.amqp.${message}`);
+  });
+
+  it('stop the start when what is there differs', async () => {
+    const store = folder();
+    await start(store, AMQP);
+    await stopped();
+    await expect(start(store, AMQP.replace('x-max-length: 10', 'x-max-length: 11'))).rejects.toThrow(
+      "connectors.amqp.queues[0] (orders): inequivalent arg 'x-max-length'",
     );
   });
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { declaredBindings, declaredExchanges, declaredQueues } from './declared/schema.js';
 
 /** Settings of the AMQP 0-9-1 connector: `CONNECTORS_AMQP_…`. */
 export const amqpConfigSchema = z.object({
@@ -102,6 +103,9 @@ export const amqpConfigSchema = z.object({
     .regex(/^\d+\.\d+\.\d+$/)
     .default('3.13.7')
     .describe('RabbitMQ version in the greeting; clients choose features by it.'),
+  exchanges: declaredExchanges,
+  queues: declaredQueues,
+  bindings: declaredBindings,
 });
 
 export type AmqpConfig = z.infer<typeof amqpConfigSchema>;

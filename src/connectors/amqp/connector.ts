@@ -3,6 +3,7 @@ import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../k
 import type { PeerConnection } from '../kit/tcp-listener.js';
 import { TcpListener } from '../kit/tcp-listener.js';
 import type { TlsSource } from '../kit/tls-gate.js';
+import { declareTopology } from './declared/topology.js';
 import { ConnectorAccess } from './access/connector-access.js';
 import { LocalAccess } from './access/local-access.js';
 import { DirectReplies } from './channel/direct-replies.js';
@@ -120,6 +121,7 @@ export class AmqpConnector implements Connector {
       this.#context.broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(topology));
       this.#local.start();
       topology.start();
+      await declareTopology(this.#shared);
     }
     const { host } = this.#context;
     const addresses: Address[] = [];
