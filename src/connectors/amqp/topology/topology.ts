@@ -9,6 +9,8 @@ import { AMQP_LIMITS } from '../config.js';
 import { ReplyError } from '../wire/reply.js';
 import { IdleQueues } from './idle-queues.js';
 import { NameLocks } from './name-locks.js';
+import type { Removal } from './removal.js';
+import { removalOf } from './removal.js';
 import type { BindingRecord, ExchangeRecord, QueueRecord, VhostRecord } from './records.js';
 import {
   BINDING_KIND,
@@ -175,9 +177,9 @@ export class Topology {
   /** Deletes a queue with its messages and bindings, and auto-delete exchanges that lose their last binding. */
   async deleteQueue(vhost: Vhost, queue: Queue): Promise<void> {
     const destination = { kind: 'queue', name: queue.name } as const;
-    const locks = [queueLock(vhost, queue.name)];
-    for (const binding of vhost.bindingsTo(destination)) locks.push(exchangeLock(vhost, binding.source));
-    await this.#locks.run([...new Set(locks)], async () => {
+    const { sources } = removalOf(vhost, vhost.bindingsTo(destination));
+    const locks = [queueLock(vhost, queue.name), ...exchangeLocks(vhost, sources)];
+    await this.#locks.run(locks, async () => {
       if (!queue.alive) return;
       const changes: Change[] = [];
       // An alias was made by the operator and its channel is somebody else's: only our name for it goes.
@@ -190,7 +192,7 @@ export class Topology {
       if (isDurable(queue)) {
         changes.push({ do: 'remove', kind: QUEUE_KIND, key: resourceKey(vhost.name, queue.name) });
       }
-      const gone = removalOf(vhost, new Set(vhost.bindingsTo(destination)));
+      const gone = removalOf(vhost, vhost.bindingsTo(destination));
       await this.#broker.change([...changes, ...gone.changes]);
       gone.apply();
       vhost.removeQueue(queue.name);
@@ -212,13 +214,11 @@ export class Topology {
   /** Deletes an exchange with all bindings from and to it. */
   async deleteExchange(vhost: Vhost, exchange: Exchange): Promise<void> {
     const { name } = exchange;
-    await this.#locks.run([exchangeLock(vhost, name)], async () => {
+    const removal = (): Removal =>
+      removalOf(vhost, [...vhost.bindingsFrom(name), ...vhost.bindingsTo({ kind: 'exchange', name })], name);
+    await this.#locks.run(exchangeLocks(vhost, new Set([name, ...removal().sources])), async () => {
       if (vhost.exchanges.get(name) !== exchange) return;
-      const bindings = new Set([
-        ...vhost.bindingsFrom(name),
-        ...vhost.bindingsTo({ kind: 'exchange', name }),
-      ]);
-      const gone = removalOf(vhost, bindings, name);
+      const gone = removal();
       const changes: Change[] = [...gone.changes];
       if (exchange.durable) {
         changes.push({ do: 'remove', kind: EXCHANGE_KIND, key: resourceKey(vhost.name, name) });
@@ -243,10 +243,13 @@ export class Topology {
 
   /** Removes a binding if it is there, and its source when that was its last one and it is auto-delete. */
   async unbind(vhost: Vhost, wanted: Binding): Promise<void> {
-    await this.#locks.run(locksOf(vhost, wanted), async () => {
+    const known = vhost.findBinding(wanted);
+    const sources = known === undefined ? [] : removalOf(vhost, [known]).sources;
+    const locks = new Set([...locksOf(vhost, wanted), ...exchangeLocks(vhost, sources)]);
+    await this.#locks.run([...locks], async () => {
       const binding = vhost.findBinding(wanted);
       if (binding === undefined) return;
-      const gone = removalOf(vhost, new Set([binding]));
+      const gone = removalOf(vhost, [binding]);
       if (gone.changes.length > 0) await this.#broker.change(gone.changes);
       gone.apply();
     });
@@ -301,48 +304,6 @@ export class Topology {
   }
 }
 
-interface Removal {
-  readonly changes: readonly Change[];
-  /** Takes what was removed out of the virtual host. */
-  readonly apply: () => void;
-}
-
-/** What goes with `bindings`: themselves, and auto-delete exchanges (but `kept`) that have no other binding as source. */
-function removalOf(vhost: Vhost, bindings: ReadonlySet<Binding>, kept?: string): Removal {
-  const changes: Change[] = [];
-  const exchanges: Exchange[] = [];
-  for (const binding of bindings) {
-    if (binding.durable) {
-      changes.push({ do: 'remove', kind: BINDING_KIND, key: bindingKey(vhost.name, binding) });
-    }
-  }
-  for (const source of sourcesOf(bindings)) {
-    const exchange = vhost.exchanges.get(source);
-    if (exchange === undefined || !exchange.autoDelete || source === kept) continue;
-    if (!isSubset(vhost.bindingsFrom(source), bindings)) continue;
-    exchanges.push(exchange);
-    if (exchange.durable) {
-      changes.push({ do: 'remove', kind: EXCHANGE_KIND, key: resourceKey(vhost.name, source) });
-    }
-  }
-  const apply = (): void => {
-    for (const binding of bindings) vhost.removeBinding(binding);
-    for (const exchange of exchanges) vhost.removeExchange(exchange.name);
-  };
-  return { changes, apply };
-}
-
-function sourcesOf(bindings: ReadonlySet<Binding>): ReadonlySet<string> {
-  const sources = new Set<string>();
-  for (const { source } of bindings) sources.add(source);
-  return sources;
-}
-
-function isSubset(some: ReadonlySet<Binding>, all: ReadonlySet<Binding>): boolean {
-  for (const binding of some) if (!all.has(binding)) return false;
-  return true;
-}
-
 /** Whether a queue outlives a restart: then it is in the registry. */
 export function isDurable(queue: QueueDefinition): boolean {
   return queue.durable && queue.owner === undefined;
@@ -354,6 +315,10 @@ function queueLock(vhost: Vhost, name: string): string {
 
 function exchangeLock(vhost: Vhost, name: string): string {
   return `e ${vhost.name} ${name}`;
+}
+
+function exchangeLocks(vhost: Vhost, names: Iterable<string>): readonly string[] {
+  return [...names].map((name) => exchangeLock(vhost, name));
 }
 
 function locksOf(vhost: Vhost, binding: Binding): readonly string[] {

@@ -232,6 +232,27 @@ export const FURTHER_PROBES: Readonly<Record<string, Probe>> = {
       );
     return answers;
   },
+  'auto-delete exchanges in a row': async (one) => {
+    for (const name of ['p.ad.outer', 'p.ad.inner']) await one.exchange(name, 'fanout', { autoDelete: true });
+    await one.declare('p.ad.q', { autoDelete: true });
+    await one.call(1, 'exchange.bind', {
+      ...bindTo,
+      destination: 'p.ad.inner',
+      source: 'p.ad.outer',
+      routingKey: '',
+    });
+    await one.bind('p.ad.q', 'p.ad.inner', '');
+    const answers = [await one.consume('p.ad.q', 't')];
+    answers.push(await one.call(1, 'basic.cancel', { consumerTag: 't', nowait: false }));
+    await wait(100);
+    return [
+      ...answers,
+      ...(await each(one, [
+        () => one.exchange('p.ad.inner', 'fanout', { passive: true }),
+        () => one.exchange('p.ad.outer', 'fanout', { passive: true }),
+      ])),
+    ];
+  },
   'exchange.unbind, and deleting exchanges in use': async (one) => {
     await one.exchange('p.ub.a', 'direct');
     await one.exchange('p.ub.b', 'fanout');
