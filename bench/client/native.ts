@@ -6,7 +6,9 @@ const SERVICE = '/kubemq.kubemq';
 const GET = 1;
 const ACK_ALL = 2;
 const NACK_ALL = 4;
+const EVENTS = 1;
 const EVENTS_STORE = 2;
+const QUERIES = 4;
 const START_AT_SEQUENCE = 4;
 
 export interface NativeReceived {
@@ -109,6 +111,47 @@ export class NativeConnection {
       onEnd,
     });
     return new Downstream(call);
+  }
+
+  /** A stream for encoded live events; only bad ones are answered. */
+  openEvents(): GrpcCall {
+    return this.grpc.open(`${SERVICE}/SendEventsStream`, {
+      onMessage: () => undefined,
+      onEnd: () => undefined,
+    });
+  }
+
+  /** Subscribes to live events; `onBody` gets bodies, valid during the call only. */
+  listen(channel: string, onBody: (body: Uint8Array) => void): void {
+    const request = new ProtoWriter().varint(1, EVENTS).text(2, 'bench').text(3, channel).finish();
+    const call = this.grpc.open(`${SERVICE}/SubscribeToEvents`, {
+      onMessage: (event) => onBody(readEvent(event).body),
+      onEnd: () => undefined,
+    });
+    call.write(request);
+    call.finish();
+  }
+
+  /** Queries that were answered. */
+  served = 0;
+
+  /** Answers every query of a channel with its own body. */
+  serveQueries(channel: string): void {
+    const request = new ProtoWriter().varint(1, QUERIES).text(2, 'bench').text(3, channel).finish();
+    const call = this.grpc.open(`${SERVICE}/SubscribeToRequests`, {
+      onMessage: (query) => {
+        this.served++;
+        this.grpc.unary(`${SERVICE}/SendResponse`, responseTo(query)).catch(() => undefined);
+      },
+      onEnd: () => undefined,
+    });
+    call.write(request);
+    call.finish();
+  }
+
+  /** Sends an encoded query and waits for its answer. */
+  async ask(request: Uint8Array): Promise<void> {
+    await this.grpc.unary(`${SERVICE}/SendRequest`, request);
   }
 
   close(): void {
@@ -231,4 +274,41 @@ export function readEvent(event: Uint8Array): { readonly sequence: number; reado
     else if (reader.field === 4) body = reader.slice();
   }
   return { sequence, body };
+}
+
+/** An encoded live event whose body's number is written in place. */
+export function eventTemplate(channel: string): { readonly event: Buffer; readonly sequenceOffset: number } {
+  const body = Buffer.from(bodyText(), 'latin1');
+  const event = new ProtoWriter().text(1, 'event').text(2, 'bench').text(3, channel).bytes(5, body).finish();
+  return { event, sequenceOffset: event.indexOf(body) };
+}
+
+/** The same of a query. */
+export function requestTemplate(channel: string): {
+  readonly request: Buffer;
+  readonly sequenceOffset: number;
+} {
+  const body = Buffer.from(bodyText(), 'latin1');
+  const writer = new ProtoWriter().varint(2, 2).text(3, 'bench').text(4, channel).bytes(6, body);
+  const request = writer.varint(8, 10_000).finish();
+  return { request, sequenceOffset: request.indexOf(body) };
+}
+
+function responseTo(query: Uint8Array): Buffer {
+  const reader = new ProtoReader(query);
+  let id = '';
+  let replyChannel = '';
+  let body: Uint8Array = new Uint8Array(0);
+  while (reader.next()) {
+    if (reader.field === 1) id = reader.text();
+    else if (reader.field === 6) body = reader.slice();
+    else if (reader.field === 7) replyChannel = reader.text();
+  }
+  return new ProtoWriter()
+    .text(1, 'bench')
+    .text(2, id)
+    .text(3, replyChannel)
+    .bytes(5, body)
+    .varint(8, 1)
+    .finish();
 }

@@ -1,5 +1,6 @@
 import { amqpBoth, amqpLatency, amqpPublishThenConsume } from './amqp.js';
 import type { Load, LoadJob, Run } from './job.js';
+import { nativeEvents, nativeRequests } from './native-live.js';
 import { nativeLatency, nativeUpstream } from './native.js';
 import { http2Echo, pubsubLatency, pubsubPublish1, pubsubPublish100 } from './pubsub.js';
 import { httpEcho, sqsLatency, sqsSend1, sqsSend10 } from './sqs.js';
@@ -10,7 +11,9 @@ const LOADS: Readonly<Record<string, Load>> = {
   'amqp-publish': amqpPublishThenConsume,
   'http-echo': httpEcho,
   'http2-echo': http2Echo,
+  'native-events': nativeEvents,
   'native-latency': nativeLatency,
+  'native-requests': nativeRequests,
   'native-upstream': nativeUpstream,
   'pubsub-latency': pubsubLatency,
   'pubsub-publish1': pubsubPublish1,
