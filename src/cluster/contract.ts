@@ -7,6 +7,8 @@ export interface Member {
 export interface Claim {
   readonly name: string;
   readonly epoch: number;
+  /** False from the moment this node's own clock ends the lease: before `lost` resolves, and whatever the node slept through. */
+  readonly held: boolean;
   /** Resolves when the claim is gone, with the reason. */
   readonly lost: Promise<string>;
   release(): Promise<void>;

@@ -8,6 +8,10 @@ export interface CoordinatorSubject {
   create(): Promise<Coordinator>;
   /** Another member of the same cluster; absent where there cannot be one. */
   readonly join?: (first: Coordinator) => Promise<Coordinator>;
+  /** Cuts a member off without a word, as a crash does. */
+  readonly cutOff?: (member: Coordinator) => Promise<void>;
+  /** Longest time after which a silent member's claims are free; with `cutOff`. */
+  readonly takeoverMs?: number;
 }
 
 /** What every Coordinator promises. */
@@ -93,6 +97,67 @@ export function coordinatorContract(subject: CoordinatorSubject): void {
         await held!.release();
         const next = await two.claim('p0');
         expect(next!.epoch).toBeGreaterThan(held!.epoch);
+        expect(held!.held).toBe(false);
+        expect(next!.held).toBe(true);
+      });
+
+      it('gives a free name to one of all that want it at once', async () => {
+        const one = await opened(subject.create());
+        const two = await opened(join(one));
+        for (let round = 0; round < 5; round++) {
+          const claims = await Promise.all([one.claim(`p${round}`), two.claim(`p${round}`)]);
+          expect(claims.filter((claim) => claim !== undefined)).toHaveLength(1);
+        }
+      });
+
+      it('sees members come and go', async () => {
+        const one = await opened(subject.create());
+        const until = (count: number): Promise<void> =>
+          new Promise((resolve) => {
+            const unwatch = one.watchMembers((members) => look(members.length));
+            const look = (found: number): void => {
+              if (found !== count) return;
+              unwatch();
+              resolve();
+            };
+            look(one.members().length);
+          });
+        const two = await join(one);
+        await until(2);
+        expect(one.members()).toContainEqual(two.self);
+        await two.close();
+        await until(1);
+      });
+
+      it('frees the claims of a member that closes, at once', async () => {
+        const one = await opened(subject.create());
+        const two = await opened(join(one));
+        await one.claim('p0');
+        await one.close();
+        expect(await two.claim('p0')).toBeDefined();
+      });
+
+      const { cutOff, takeoverMs = 0 } = subject;
+      if (cutOff === undefined) return;
+      it('keeps a claim that is renewed, and frees that of a silent member in time, who knows it before', async () => {
+        const one = await opened(subject.create());
+        const two = await opened(join(one));
+        const first = await one.claim('p0');
+        await new Promise((resolve) => setTimeout(resolve, takeoverMs));
+        expect(await two.claim('p0')).toBeUndefined();
+        expect(first!.held).toBe(true);
+
+        const cutAt = performance.now();
+        await cutOff(one);
+        let second = await two.claim('p0');
+        while (second === undefined && performance.now() - cutAt < takeoverMs) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          expect(await two.owner('p0')).toSatisfy((owner) => owner === undefined || owner.id === one.self.id);
+          second = await two.claim('p0');
+        }
+        expect(second?.epoch).toBeGreaterThan(first!.epoch);
+        expect(first!.held).toBe(false);
+        expect(await first!.lost).toEqual(expect.any(String));
       });
     });
   });

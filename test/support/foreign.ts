@@ -45,6 +45,7 @@ export function foreignTools(): readonly ForeignTool[] {
     { name: 'pika', found: pythonWith('pika'), debianPackage: 'python3-pika' },
     { name: 'boto3', found: pythonWith('boto3'), debianPackage: 'python3-boto3' },
     { name: 'AWS CLI', found: program('aws'), debianPackage: 'awscli' },
+    { name: 'NATS server', found: program('nats-server'), debianPackage: 'nats-server' },
     // Not started to ask its version: that takes Erlang seconds.
     { name: 'RabbitMQ', found: program('rabbitmq-server', ''), debianPackage: undefined },
   ];

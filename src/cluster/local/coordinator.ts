@@ -36,11 +36,20 @@ export class LocalCoordinator implements Coordinator {
     });
     const holder = { lose };
     this.#held.set(name, holder);
+    const isHeld = (): boolean => this.#held.get(name) === holder;
     const release = async (): Promise<void> => {
-      if (this.#held.get(name) === holder) this.#held.delete(name);
+      if (isHeld()) this.#held.delete(name);
       lose('released');
     };
-    return { name, epoch, lost, release };
+    return {
+      name,
+      epoch,
+      lost,
+      release,
+      get held() {
+        return isHeld();
+      },
+    };
   }
 
   async owner(name: string): Promise<Member | undefined> {

@@ -1,0 +1,278 @@
+import { jetstream } from '@nats-io/jetstream';
+import { Bucket, Kvm, type KV, type KvWatchEntry } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Clock, Timer } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import { BrokerError } from '../../core/errors.js';
+import type { Claim, Coordinator, Member } from '../contract.js';
+import { isConflict } from './conflict.js';
+import { HeldClaim, type HeldClaimParts } from './held-claim.js';
+import { decodeLease, encodeLease, LeaseWatch } from './leases.js';
+
+export interface CoordinatorTimes {
+  /** A claim that was not renewed for that long belongs to nobody. */
+  readonly leaseMs: number;
+  /** Time between renewals, and between signs of life of a member. */
+  readonly beatMs: number;
+}
+
+export const DEFAULT_COORDINATOR_TIMES: CoordinatorTimes = { leaseMs: 2_500, beatMs: 500 };
+
+/** A member whose signs of life were missing for so many beats is gone; and who sees no signs at all is blind. */
+const BEATS_MISSED_MAX = 4;
+const FORGET_AFTER_MS = 60_000;
+const REQUEST_TIMEOUT_MS = 1_000;
+
+export interface NatsCoordinatorOptions {
+  readonly nc: NatsConnection;
+  /** Unique in the cluster; letters, digits, `-` and `_`. */
+  readonly id: string;
+  /** Name of the KV bucket, one a cluster. */
+  readonly bucket: string;
+  readonly replicas: number;
+  readonly times?: CoordinatorTimes;
+  readonly clock: Clock;
+  /** A clock that no operator and no time server moves, in ms. */
+  readonly monotonicMs: () => number;
+  readonly log: Log;
+}
+
+/**
+ * Members and claims in a JetStream KV bucket: `members.{id}` and `claims.{name}`. Every write of a claim is a compare-and-set on
+ * the revision, so of two that want it one wins; ends of leases are judged by {@link LeaseWatch}.
+ */
+export async function openNatsCoordinator(options: NatsCoordinatorOptions): Promise<Coordinator> {
+  const js = jetstream(options.nc, { timeout: REQUEST_TIMEOUT_MS });
+  const kv = await new Kvm(js).create(options.bucket, {
+    replicas: options.replicas,
+    history: 1,
+    // Reads ask the leader: a replica may lag behind a claim that was just made.
+    allow_direct: false,
+  });
+  // What members left behind that are long gone.
+  if (kv instanceof Bucket) await kv.purgeDeletes(FORGET_AFTER_MS).catch(() => undefined);
+  const coordinator = new NatsCoordinator(options, kv);
+  await coordinator.start();
+  return coordinator;
+}
+
+class NatsCoordinator implements Coordinator {
+  readonly self: Member;
+  readonly #o: NatsCoordinatorOptions;
+  readonly #times: CoordinatorTimes;
+  readonly #kv: KV;
+  readonly #watch: LeaseWatch;
+  readonly #membersSeen = new Map<string, number>();
+  readonly #watchers = new Set<(members: readonly Member[]) => void>();
+  readonly #held = new Map<string, HeldClaim>();
+  #members: readonly Member[];
+  #beat = 0;
+  #timer: Timer | undefined;
+  #beating: Promise<void> = Promise.resolve();
+  #newsAt: number;
+  #news: { stop(): void } | undefined;
+  #watching: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: NatsCoordinatorOptions, kv: KV) {
+    this.#o = options;
+    this.#kv = kv;
+    this.#times = options.times ?? DEFAULT_COORDINATOR_TIMES;
+    this.self = { id: options.id };
+    this.#members = [this.self];
+    this.#watch = new LeaseWatch(this.#times.leaseMs, this.#blindAfterMs);
+    this.#newsAt = options.monotonicMs();
+  }
+
+  get #blindAfterMs(): number {
+    return this.#times.beatMs * BEATS_MISSED_MAX;
+  }
+
+  async start(): Promise<void> {
+    await this.#sayAlive();
+    this.#watching = this.#followNews();
+    this.#arm();
+  }
+
+  members(): readonly Member[] {
+    return this.#members;
+  }
+
+  watchMembers(seen: (members: readonly Member[]) => void): () => void {
+    this.#watchers.add(seen);
+    return () => void this.#watchers.delete(seen);
+  }
+
+  async claim(name: string): Promise<Claim | undefined> {
+    if (this.#closing !== undefined) throw new BrokerError('draining', 'the coordinator is closed');
+    if (this.#held.has(name)) return undefined;
+    const key = claimKey(name);
+    try {
+      const entry = await this.#kv.get(key);
+      const now = this.#o.monotonicMs();
+      const before = entry?.operation === 'PUT' ? decodeLease(entry.string()) : undefined;
+      if (entry !== null && before?.owner !== undefined && before.owner !== this.self.id) {
+        this.#watch.see(name, entry.revision, now);
+        if (!this.#watch.ended(name, entry.revision, now)) return undefined;
+      }
+      const epoch = (before?.epoch ?? 0) + 1;
+      const value = encodeLease({ owner: this.self.id, epoch, beat: this.#nextBeat() });
+      const revision =
+        entry === null
+          ? await this.#kv.create(key, value)
+          : await this.#kv.update(key, value, entry.revision);
+      return this.#hold({ name, epoch, revision, askedAt: now });
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      throw unavailable(error);
+    }
+  }
+
+  async owner(name: string): Promise<Member | undefined> {
+    try {
+      const entry = await this.#kv.get(claimKey(name));
+      const owner = entry?.operation === 'PUT' ? decodeLease(entry.string())?.owner : undefined;
+      if (entry === null || owner === undefined) return undefined;
+      const gone = owner !== this.self.id && this.#watch.ended(name, entry.revision, this.#o.monotonicMs());
+      return gone ? undefined : { id: owner };
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#beating;
+    for (const claim of [...this.#held.values()]) await claim.release();
+    // Others learn at once; a server that does not answer would tell them by silence.
+    await this.#kv.delete(memberKey(this.self.id)).catch(() => undefined);
+    this.#news?.stop();
+    await this.#watching;
+    this.#watchers.clear();
+  }
+
+  #hold(made: Pick<HeldClaimParts, 'name' | 'epoch' | 'revision' | 'askedAt'>): Claim {
+    const { clock, monotonicMs, log } = this.#o;
+    const { name } = made;
+    const claim = new HeldClaim({
+      ...made,
+      owner: this.self.id,
+      kv: this.#kv,
+      key: claimKey(name),
+      times: this.#times,
+      nextBeat: () => this.#nextBeat(),
+      clock,
+      monotonicMs,
+      log,
+      ended: () => {
+        if (this.#held.get(name) === claim) this.#held.delete(name);
+      },
+    });
+    this.#held.set(name, claim);
+    return claim;
+  }
+
+  #nextBeat(): number {
+    this.#beat += 1;
+    return this.#beat;
+  }
+
+  #arm(): void {
+    this.#timer = this.#o.clock.after(this.#times.beatMs, () => {
+      this.#beating = this.#tick().finally(() => {
+        if (this.#closing === undefined) this.#arm();
+      });
+    });
+  }
+
+  async #tick(): Promise<void> {
+    await this.#sayAlive().catch(() => undefined);
+    const now = this.#o.monotonicMs();
+    // Nothing came for long, not even this node's own signs: the subscription is of no use any more.
+    if (now - this.#newsAt > this.#blindAfterMs) {
+      this.#newsAt = now;
+      this.#news?.stop();
+    } else {
+      for (const [id, seenAt] of this.#membersSeen)
+        if (now - seenAt > this.#times.leaseMs && id !== this.self.id) await this.#bury(id);
+      this.#tellMembers();
+    }
+  }
+
+  /** A member that ended without a word; should it live after all, its next sign brings it back. */
+  async #bury(id: string): Promise<void> {
+    this.#membersSeen.delete(id);
+    await this.#kv.delete(memberKey(id)).catch(() => undefined);
+  }
+
+  async #sayAlive(): Promise<void> {
+    await this.#kv.put(memberKey(this.self.id), String(this.#nextBeat()));
+  }
+
+  /** Follows the bucket for as long as this coordinator lives. */
+  async #followNews(): Promise<void> {
+    while (this.#closing === undefined) {
+      try {
+        const news = await this.#kv.watch();
+        this.#news = news;
+        if (this.#stopping()) return;
+        for await (const entry of news) this.#hear(entry);
+      } catch (error) {
+        this.#o.log.debug('the members cannot be watched, trying again', { error: String(error) });
+      }
+      if (this.#stopping()) return;
+      await new Promise<void>((resolve) => this.#o.clock.after(this.#times.beatMs, resolve));
+    }
+  }
+
+  /** Asked anew after every wait. */
+  #stopping(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  #hear(entry: KvWatchEntry): void {
+    const now = this.#o.monotonicMs();
+    this.#newsAt = now;
+    this.#watch.sight(now);
+    const dot = entry.key.indexOf('.');
+    const name = entry.key.slice(dot + 1);
+    if (entry.key.startsWith('members.')) {
+      if (entry.operation === 'PUT') this.#membersSeen.set(name, now);
+      else this.#membersSeen.delete(name);
+      this.#tellMembers();
+    } else if (entry.key.startsWith('claims.')) {
+      this.#watch.see(nameOf(name), entry.revision, now);
+    }
+  }
+
+  #tellMembers(): void {
+    const ids = new Set([...this.#membersSeen.keys(), this.self.id]);
+    if (ids.size === this.#members.length && this.#members.every(({ id }) => ids.has(id))) return;
+    this.#members = [...ids].sort().map((id) => ({ id }));
+    for (const seen of [...this.#watchers]) seen(this.#members);
+  }
+}
+
+function memberKey(id: string): string {
+  return `members.${id}`;
+}
+
+/** Names may hold anything, keys of a bucket may not. */
+function claimKey(name: string): string {
+  return `claims.${Buffer.from(name).toString('base64url')}`;
+}
+
+function nameOf(key: string): string {
+  return Buffer.from(key, 'base64url').toString();
+}
+
+function unavailable(error: unknown): BrokerError {
+  if (error instanceof BrokerError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new BrokerError('unavailable', `NATS does not answer: ${why}`, { cause: error });
+}

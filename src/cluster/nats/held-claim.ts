@@ -1,0 +1,137 @@
+import type { KV } from '@nats-io/kv';
+import type { Clock, Timer } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import type { Claim } from '../contract.js';
+import { isConflict } from './conflict.js';
+import { decodeLease, encodeLease } from './leases.js';
+
+/**
+ * Part of a lease its holder does not use: it counts from before it asked, others from when they saw the answer, and no two
+ * clocks run at quite the same speed.
+ */
+const SAFETY_SHARE = 0.1;
+
+export interface HeldClaimParts {
+  readonly name: string;
+  readonly owner: string;
+  readonly epoch: number;
+  readonly revision: number;
+  /** When the claim was asked for, by `monotonicMs`. */
+  readonly askedAt: number;
+  readonly kv: KV;
+  readonly key: string;
+  readonly times: { readonly leaseMs: number; readonly beatMs: number };
+  readonly nextBeat: () => number;
+  readonly clock: Clock;
+  readonly monotonicMs: () => number;
+  readonly log: Log;
+  readonly ended: () => void;
+}
+
+/** A claim of this node: renewed until it is released, taken by somebody else, or its lease runs out unanswered. */
+export class HeldClaim implements Claim {
+  readonly name: string;
+  readonly epoch: number;
+  readonly lost: Promise<string>;
+  readonly #p: HeldClaimParts;
+  #resolveLost: (reason: string) => void = () => undefined;
+  #revision: number;
+  readonly #owner: string;
+  #validUntil: number;
+  #timer: Timer | undefined;
+  #renewing: Promise<void> = Promise.resolve();
+  #isLost = false;
+  #releasing: Promise<void> | undefined;
+
+  constructor(parts: HeldClaimParts) {
+    this.#p = parts;
+    this.name = parts.name;
+    this.epoch = parts.epoch;
+    this.#owner = parts.owner;
+    this.#revision = parts.revision;
+    this.#validUntil = this.#endOf(parts.askedAt);
+    this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
+    this.#arm();
+  }
+
+  get held(): boolean {
+    return !this.#isLost && this.#p.monotonicMs() < this.#validUntil;
+  }
+
+  release(): Promise<void> {
+    this.#releasing ??= this.#release();
+    return this.#releasing;
+  }
+
+  lose(reason: string): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#timer?.cancel();
+    this.#p.ended();
+    this.#resolveLost(reason);
+  }
+
+  #endOf(askedAt: number): number {
+    return askedAt + this.#p.times.leaseMs * (1 - SAFETY_SHARE);
+  }
+
+  async #release(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#renewing;
+    if (this.#isLost) return;
+    try {
+      const record = { epoch: this.epoch, beat: this.#p.nextBeat() };
+      await this.#p.kv.update(this.#p.key, encodeLease(record), this.#revision);
+    } catch (error) {
+      // Nobody waits for it: the lease runs out by itself.
+      this.#p.log.warn('a claim could not be given back', { claim: this.name, error: String(error) });
+    }
+    this.lose('released');
+  }
+
+  #arm(): void {
+    const { clock, times, monotonicMs } = this.#p;
+    const delayMs = Math.max(0, Math.min(times.beatMs, this.#validUntil - monotonicMs()));
+    this.#timer = clock.after(delayMs, () => {
+      if (monotonicMs() >= this.#validUntil) {
+        this.lose('the lease ran out: NATS did not answer in time');
+        return;
+      }
+      this.#renewing = this.#renew().finally(() => {
+        if (!this.#isLost && this.#releasing === undefined) this.#arm();
+      });
+    });
+  }
+
+  async #renew(): Promise<void> {
+    const { kv, key, nextBeat, monotonicMs } = this.#p;
+    const askedAt = monotonicMs();
+    const value = encodeLease({ owner: this.#owner, epoch: this.epoch, beat: nextBeat() });
+    const timeoutMs = Math.max(1, Math.min(this.#p.times.beatMs * 2, this.#validUntil - askedAt));
+    try {
+      this.#revision = await kv.update(key, value, this.#revision, Math.ceil(timeoutMs));
+      this.#validUntil = this.#endOf(askedAt);
+    } catch (error) {
+      // Without an answer it is tried again at the next beat, as long as the lease lasts.
+      if (isConflict(error)) await this.#look();
+    }
+  }
+
+  /** The revision is another one: somebody took the claim, or an earlier renewal arrived whose answer did not. */
+  async #look(): Promise<void> {
+    const { kv, key } = this.#p;
+    try {
+      const entry = await kv.get(key);
+      const found = entry?.operation === 'PUT' ? decodeLease(entry.string()) : undefined;
+      if (entry !== null && found?.owner === this.#owner && found.epoch === this.epoch) {
+        // Renewed again before its end is moved: when that write was made is not known.
+        this.#revision = entry.revision;
+        return;
+      }
+      const holder = found?.owner === undefined ? 'nobody' : `member ${found.owner}`;
+      this.lose(`the claim belongs to ${holder}`);
+    } catch {
+      // Asked again with the next renewal.
+    }
+  }
+}
