@@ -70,7 +70,8 @@ class ClientHandlers {
   stream(name: string): BidiHandler<unknown, unknown> {
     const { claimed, stamp, gate } = this.#options;
     return (call) => {
-      const isLate = this.#identify(call, (shown) => {
+      let isLate = false as boolean;
+      isLate = this.#identify(call, (shown) => {
         if (shown !== undefined) {
           const stamped =
             stamp === undefined ? call : new ChangedCall(call, (request) => stamp(request, shown));

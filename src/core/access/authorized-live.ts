@@ -11,6 +11,7 @@ import type {
   LiveTraffic,
   NewEvent,
   NewRequest,
+  PendingReply,
   ServeRequest,
 } from '../live/types.js';
 import type { GatedClient, PolicyGate } from './gatekeeper.js';
@@ -73,9 +74,9 @@ export class AuthorizedLive implements LiveTraffic {
     };
   }
 
-  async request(request: NewRequest, signal?: AbortSignal): Promise<LiveReply | undefined> {
+  request(request: NewRequest): PendingReply {
     this.#client.require(request.kind, 'write', request.channel);
-    return this.#live.request(request, signal);
+    return this.#live.request(request);
   }
 
   /** Who was given the place for an answer may answer. */

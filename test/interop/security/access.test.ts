@@ -247,14 +247,14 @@ describe('Pub/Sub', () => {
       root.call,
     );
     const refusals = [
-      publisher.publish({ topic: topic('reports'), messages: [{ data: Buffer.from('x') }] }, call),
-      publisher.getTopic({ topic: topic('reports') }, call),
-      subscriber.createSubscription({ name: subscription('orders-2'), topic: topic('reports') }, call),
-      subscriber.createSubscription({ name: subscription('mine'), topic: topic('orders') }, call),
-      subscriber.pull({ subscription: subscription('reports'), maxMessages: 1 }, call),
+      () => publisher.publish({ topic: topic('reports'), messages: [{ data: Buffer.from('x') }] }, call),
+      () => publisher.getTopic({ topic: topic('reports') }, call),
+      () => subscriber.createSubscription({ name: subscription('orders-2'), topic: topic('reports') }, call),
+      () => subscriber.createSubscription({ name: subscription('mine'), topic: topic('orders') }, call),
+      () => subscriber.pull({ subscription: subscription('reports'), maxMessages: 1 }, call),
     ];
     for (const refusal of refusals) {
-      expect(await denied(refusal)).toMatchObject({
+      expect(await denied(refusal())).toMatchObject({
         code: 7,
         details: 'User not authorized to perform this action.',
       });
@@ -272,7 +272,7 @@ describe('Pub/Sub', () => {
     );
     const { subscriber } = pubsub(tokens.bob);
     const [, own] = options(tokens.bob);
-    const stream = subscriber.streamingPull(own as never);
+    const stream = subscriber.streamingPull(own);
     const ended = new Promise<{ readonly code: number }>((resolve) => stream.on('error', resolve as never));
     const opened = new Promise((resolve) => stream.once('data', resolve));
     stream.write({ subscription: subscription('q-reports'), streamAckDeadlineSeconds: 10 });
@@ -353,11 +353,11 @@ describe('the native API', () => {
   it('everybody may ping; anything else needs a token', async () => {
     await native().call('Ping', {});
     const refusals = [
-      native().send({ Channel: 'native.orders', Body: Buffer.from('x') }),
-      native('nonsense').receive('native.orders'),
+      () => native().send({ Channel: 'native.orders', Body: Buffer.from('x') }),
+      () => native('nonsense').receive('native.orders'),
     ];
     for (const refusal of refusals) {
-      expect(await denied(refusal)).toMatchObject({
+      expect(await denied(refusal())).toMatchObject({
         code: 16,
         details: 'Error 421: authentication verification failed, ',
       });
@@ -383,7 +383,7 @@ describe('the native API', () => {
     const client = native(tokens.alice);
     const send = await client
       .send({ Channel: 'native.reports', Body: Buffer.from('x') })
-      .catch((error: { details: string }) => ({ IsError: true, Error: error.details }));
+      .catch((error: unknown) => ({ IsError: true, Error: (error as { details: string }).details }));
     expect(send).toMatchObject({ IsError: true, Error: text });
     expect(
       await denied(client.sendEvent({ Channel: 'native.reports', Store: true, Body: Buffer.from('x') })),
