@@ -264,6 +264,24 @@ describe('publishing', () => {
     expect(await receive(queue.url)).toEqual([]);
   });
 
+  it('hands trace header and group on to the queue', async () => {
+    const topic = await createTopic();
+    const queue = await createQueue();
+    await subscribe(topic, queue.arn);
+    const command = new PublishCommand({ TopicArn: topic, Message: 'x', MessageGroupId: 'g' });
+    const trace = 'Root=1-5759e988-bd862e3fe1be46a994272793';
+    command.middlewareStack.add(
+      (next) => (args) => {
+        (args.request as { headers: Record<string, string> }).headers['X-Amzn-Trace-Id'] = trace;
+        return next(args);
+      },
+      { step: 'build' },
+    );
+    await server.sns.send(command);
+    const [message] = await receive(queue.url);
+    expect(message?.Attributes).toMatchObject({ AWSTraceHeader: trace, MessageGroupId: 'g' });
+  });
+
   it('takes the text meant for queues of a structured message', async () => {
     const topic = await createTopic();
     const queue = await createQueue();

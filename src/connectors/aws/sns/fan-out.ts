@@ -6,6 +6,7 @@ import type { AwsServices, Call } from '../operation.js';
 import { ATTRIBUTES_MAX } from '../sqs/message-attributes.js';
 import { sequenceNumber } from '../sqs/sequence-number.js';
 import { webhookCopy } from '../webhooks/webhook-copy.js';
+import { LEDGER_SETTINGS } from './ledger.js';
 import { textFor } from './publication.js';
 import type { Content, Publication } from './publication.js';
 import { deliveredText, queueCopy, signatureFor } from './queue-copy.js';
@@ -59,6 +60,12 @@ async function deliverInOrder(
   const { broker } = services;
   const ledger = ledgerChannel(topic.name);
   const { createdAt } = topic.record;
+  if (broker.queueStats(ledger) === undefined) {
+    // Somebody removed what is not theirs.
+    await broker.change([
+      { do: 'create-queue', channel: ledger, settings: LEDGER_SETTINGS, ifMissing: true },
+    ]);
+  }
   const copies: Copy[] = [];
   const notes: OutgoingMessage[] = [];
   const seen = new Set<string>();
@@ -86,6 +93,8 @@ const NO_BODY = Buffer.alloc(0);
 
 /** Adds a publication's copies for the subscriptions of its topic. */
 function addCopies(services: AwsServices, topic: Topic, publication: Publication, into: Copy[]): void {
+  // Nearly always one: protocols with a text of their own are rare.
+  let content: Content | undefined;
   for (const subscription of services.topics.subscriptionsOf(topic.name)) {
     if (!subscription.confirmed) continue;
     const text = textFor(publication, subscription.record.protocol);
@@ -93,12 +102,29 @@ function addCopies(services: AwsServices, topic: Topic, publication: Publication
       services.counters.fanOutFiltered++;
       continue;
     }
-    const content: Content = { ...publication, text };
+    if (content?.text !== text) content = contentOf(publication, text);
     const message =
       copyFor(services, subscription, content) ?? deadLetterCopy(services, subscription, content);
     if (message === undefined) services.counters.fanOutDropped++;
     else into.push({ message, subscription, content });
   }
+}
+
+function contentOf(publication: Publication, text: string): Content {
+  const { messageId, timestamp, subject, attributes, senderId } = publication;
+  const { groupId, dedupId, traceHeader, sequenceNumber: number } = publication;
+  return {
+    messageId,
+    timestamp,
+    subject,
+    text,
+    attributes,
+    senderId,
+    groupId,
+    dedupId,
+    traceHeader,
+    sequenceNumber: number,
+  };
 }
 
 /** The message one subscription gets; undefined when its queue is not there or cannot take it. */

@@ -259,7 +259,7 @@ function flatten(value: unknown, path: string[], out: [string, unknown][]): void
 
 function ruleHolds(rule: unknown, found: unknown[], anyKey: boolean): boolean {
   if (typeof rule !== 'object' || rule === null) return found.includes(rule);
-  const [[operator, operand]] = Object.entries(rule) as [[string, any]];
+  const [[operator, operand]] = Object.entries(rule) as [[string, unknown]];
   if (operator === 'exists') {
     return operand === true ? found.some((one) => one !== null && one !== '') : found.length === 0 && anyKey;
   }
@@ -267,9 +267,9 @@ function ruleHolds(rule: unknown, found: unknown[], anyKey: boolean): boolean {
     if (one === null) return false;
     switch (operator) {
       case 'anything-but':
-        if (Array.isArray(operand)) return !operand.includes(one);
+        if (Array.isArray(operand)) return !(operand as unknown[]).includes(one);
         if (typeof operand === 'object' && operand !== null)
-          return !(typeof one === 'string' && one.startsWith(operand.prefix as string));
+          return !(typeof one === 'string' && one.startsWith((operand as { prefix: string }).prefix));
         return one !== operand;
       case 'prefix':
         return typeof one === 'string' && one.startsWith(operand as string);

@@ -10,6 +10,15 @@ export interface Signed {
   readonly certificateUrl: string;
 }
 
+/** The parts of a message's document that are the same for all its subscriptions. */
+interface SharedParts {
+  readonly head: string;
+  readonly tail: string;
+}
+
+/** Made once for a message, however many subscriptions get it. */
+const sharedParts = new WeakMap<Content, SharedParts>();
+
 /** The `Notification` document in AWS's order and layout; what is not set is absent. */
 export function notificationText(
   content: Content,
@@ -20,22 +29,31 @@ export function notificationText(
     readonly signed: Signed | undefined;
   },
 ): string {
-  const { messageId, subject, text, timestamp, attributes, sequenceNumber } = content;
-  const { signed } = place;
+  let parts = sharedParts.get(content);
+  if (parts === undefined) {
+    parts = { head: headOf(content, place.topicArn), tail: tailOf(content) };
+    sharedParts.set(content, parts);
+  }
+  const signature = place.signed === undefined ? '' : `${signatureFields(place.signed).join(',\n')},\n`;
+  return parts.head + signature + field('UnsubscribeURL', place.unsubscribeUrl) + parts.tail;
+}
+
+function headOf(content: Content, topicArn: string): string {
+  const { messageId, subject, text, timestamp, sequenceNumber } = content;
   const lines = [field('Type', 'Notification'), field('MessageId', messageId)];
   if (sequenceNumber !== undefined) lines.push(field('SequenceNumber', sequenceNumber));
-  lines.push(field('TopicArn', place.topicArn));
+  lines.push(field('TopicArn', topicArn));
   if (subject !== undefined) lines.push(field('Subject', subject));
   lines.push(field('Message', text), field('Timestamp', isoTime(timestamp)));
-  if (signed !== undefined) lines.push(...signatureFields(signed));
-  lines.push(field('UnsubscribeURL', place.unsubscribeUrl));
-  if (attributes.length > 0) {
-    const entries = attributes.map(
-      (attribute) => `    ${JSON.stringify(attribute.name)} : ${attributeText(attribute)}`,
-    );
-    lines.push(`  "MessageAttributes" : {\n${entries.join(',\n')}\n  }`);
-  }
-  return `{\n${lines.join(',\n')}\n}`;
+  return `{\n${lines.join(',\n')},\n`;
+}
+
+function tailOf({ attributes }: Content): string {
+  if (attributes.length === 0) return '\n}';
+  const entries = attributes.map(
+    (attribute) => `    ${JSON.stringify(attribute.name)} : ${attributeText(attribute)}`,
+  );
+  return `,\n  "MessageAttributes" : {\n${entries.join(',\n')}\n  }\n}`;
 }
 
 /** A request to confirm that a subscription begins, or that it ended. */
