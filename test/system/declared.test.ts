@@ -41,13 +41,14 @@ async function start(store: string, yaml: string): Promise<RunningBroker> {
   const file = join(folder(), 'polymq.yaml');
   writeFileSync(file, yaml);
   const { config } = readConfig({ flags: new Map(), file, environment: {}, all: false });
-  const { aws, amqp } = config.connectors;
+  const { aws, amqp, pubSub } = config.connectors;
   const server = await startServer({
-    connectors: ['aws', 'amqp'],
+    connectors: ['aws', 'amqp', 'gcp'],
     folder: store,
     config: {
       connectors: {
         aws: { queues: aws.queues, topics: aws.topics },
+        pubSub: { topics: pubSub.topics, subscriptions: pubSub.subscriptions },
         amqp: { exchanges: amqp.exchanges, queues: amqp.queues, bindings: amqp.bindings },
       },
     },
@@ -261,6 +262,73 @@ describe('exchanges, queues and bindings of the configuration file', () => {
     await stopped();
     await expect(start(store, AMQP.replace('x-max-length: 10', 'x-max-length: 11'))).rejects.toThrow(
       "connectors.amqp.queues[0] (orders): inequivalent arg 'x-max-length'",
+    );
+  });
+});
+
+const PUB_SUB = `
+connectors:
+  pubSub:
+    topics:
+      - { name: orders, labels: { team: shop } }
+    subscriptions:
+      - { name: billing, topic: orders, ackDeadlineSeconds: 60, filter: 'attributes.kind = "order"' }
+      - { name: projects/other/subscriptions/all, topic: projects/other/topics/orders }
+`;
+
+describe('topics and subscriptions of Pub/Sub in the configuration file', () => {
+  async function call(server: RunningBroker, path: string, body?: unknown): Promise<Record<string, unknown>> {
+    const response = await fetch(`${urlOf(server, 'gcp')}/v1/projects/polymq/${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return (await response.json()) as Record<string, unknown>;
+  }
+
+  it('are there when the broker is, stay at the next start, and follow the file', async () => {
+    const store = folder();
+    const first = await start(store, PUB_SUB);
+    expect(await call(first, 'topics/orders')).toMatchObject({ labels: { team: 'shop' } });
+    expect(await call(first, 'subscriptions/billing')).toMatchObject({
+      ackDeadlineSeconds: 60,
+      filter: 'attributes.kind = "order"',
+    });
+    const messages = ['order', 'other'].map((kind) => ({ data: 'eA==', attributes: { kind } }));
+    await call(first, 'topics/orders:publish', { messages });
+    await stopped();
+    const changed = PUB_SUB.replace('ackDeadlineSeconds: 60', 'ackDeadlineSeconds: 30').replace(
+      'shop',
+      'store',
+    );
+    const second = await start(store, changed);
+    expect(await call(second, 'topics/orders')).toMatchObject({ labels: { team: 'store' } });
+    expect(await call(second, 'subscriptions/billing')).toMatchObject({ ackDeadlineSeconds: 30 });
+    for (const [name, count] of [
+      ['billing', 1],
+      ['all', 2],
+    ] as const) {
+      const pulled = await call(second, `subscriptions/${name}:pull`, { maxMessages: 10 });
+      expect(pulled['receivedMessages']).toHaveLength(count);
+    }
+  });
+
+  it.each([
+    ['topics: [{ name: goog }]', 'topics[0] (goog): '],
+    ['topics: [{ name: orders, what: 1 }]', 'topics[0] (orders): '],
+    ['subscriptions: [{ name: sub-one, topic: nowhere }]', 'subscriptions[0] (sub-one): '],
+    ['subscriptions: [{ name: sub-one, topic: t, ackDeadlineSeconds: 5 }]', 'subscriptions[0] (sub-one): '],
+  ])('stop the start by their place: %s', async (yaml, message) => {
+    const text = `connectors:\n  pubSub:\n    ${yaml}\n`;
+    await expect(start(folder(), text)).rejects.toThrow(`gcp cannot start: connectors.pubSub.${message}`);
+  });
+
+  it('stop the start when what cannot be changed differs', async () => {
+    const store = folder();
+    await start(store, PUB_SUB);
+    await stopped();
+    await expect(start(store, PUB_SUB.replace('"order"', '"bill"'))).rejects.toThrow(
+      'connectors.pubSub.subscriptions[0] (billing): ',
     );
   });
 });

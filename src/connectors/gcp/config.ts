@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { declaredSubscriptions, declaredTopics } from './declared/schema.js';
 import { parseAllowList } from '../kit/outgoing/allow-list.js';
 
 const count = (fallback: number, what: string) => z.number().int().min(1).default(fallback).describe(what);
@@ -46,6 +47,8 @@ export const gcpConfigSchema = z.object({
     'Most acknowledged messages that one Seek brings back; the newest when there are more.',
   ),
   streamCloseSeconds: count(1800, 'Age at which StreamingPull streams are closed; clients open a new one.'),
+  topics: declaredTopics,
+  subscriptions: declaredSubscriptions,
 });
 
 export type GcpConfig = z.output<typeof gcpConfigSchema>;

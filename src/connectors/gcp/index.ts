@@ -8,6 +8,7 @@ import { clientHandlers } from '../kit/grpc-clients.js';
 import { defineService } from '../kit/grpc-service.js';
 import { requireAccess } from './access.js';
 import { GCP_LIMITS, type GcpConfig } from './config.js';
+import { declareResources } from './declared/resources.js';
 import { statusOf } from './errors.js';
 import { noExtensions } from './extensions.js';
 import { Features } from './features.js';
@@ -179,6 +180,7 @@ class GcpConnector implements Connector {
   }
 
   async #listen(): Promise<readonly Address[]> {
+    await declareResources(this.#services, this.#services.config);
     const port = await this.#listener.listen();
     this.#sweepLater();
     this.#tidyLater();
