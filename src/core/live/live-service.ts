@@ -19,6 +19,7 @@ import type {
   LiveTraffic,
   NewEvent,
   NewRequest,
+  PendingReply,
   ServeRequest,
 } from './types.js';
 
@@ -71,10 +72,10 @@ export class LiveService implements LiveTraffic {
     return this.#router.subscribe({ kind: 'events', pattern: real, group, sink });
   }
 
-  async request(request: NewRequest, signal?: AbortSignal): Promise<LiveReply | undefined> {
+  request(request: NewRequest): PendingReply {
     if (this.#isClosed) throw new BrokerError('draining', 'the broker shuts down');
     if (!(request.timeoutMs > 0)) throw new BrokerError('invalid-argument', 'a request needs a timeout');
-    return this.#requests.request({ ...request, channel: this.#channel(request.channel) }, signal);
+    return this.#requests.request({ ...request, channel: this.#channel(request.channel) });
   }
 
   reply(replyTo: string, reply: LiveReply): void {

@@ -5,7 +5,7 @@ import { BrokerError } from '../errors.js';
 import { LIVE_LIMITS } from './limits.js';
 import { QueryCache } from './query-cache.js';
 import type { LiveRouter } from './router.js';
-import type { LiveReply, LiveRequest, NewRequest } from './types.js';
+import type { LiveReply, LiveRequest, NewRequest, PendingReply } from './types.js';
 
 export interface RequestsOptions {
   /** This node's name, as it stands in the addresses of answers. */
@@ -46,35 +46,30 @@ export class Requests {
     return this.#pending.size;
   }
 
-  request(asked: NewRequest, signal?: AbortSignal): Promise<LiveReply | undefined> {
-    if (signal?.aborted === true) return Promise.resolve(undefined);
+  request(asked: NewRequest): PendingReply {
     const cached = this.#cached(asked);
-    if (cached !== undefined) return Promise.resolve(cached);
+    if (cached !== undefined) return { reply: Promise.resolve(cached), cancel: () => undefined };
     if (this.#pending.size >= LIVE_LIMITS.pendingRequestsMax) {
-      return Promise.reject(new BrokerError('limit', 'too many requests wait for their answers'));
+      throw new BrokerError('limit', 'too many requests wait for their answers');
     }
     const { clock, ids, scheduler, timeouts, router } = this.#options;
     const now = clock.now();
     const replyTo = `reply.${this.#member}.${ids.uuid()}`;
     const timeoutMs = Math.min(asked.timeoutMs, LIVE_LIMITS.requestTimeoutMsMax);
     const request: LiveRequest = { ...asked, timeoutMs, replyTo, sentAt: now };
-    return new Promise((resolve) => {
-      const end = (): void => this.#end(replyTo, undefined);
-      const timeout = timeouts.set(now + timeoutMs, () => {
-        router.activities.of(request.kind, request.channel).timedOut++;
-        this.#pending.delete(replyTo);
-        signal?.removeEventListener('abort', end);
-        resolve(undefined);
-      });
-      const done = (reply: LiveReply | undefined): void => {
-        signal?.removeEventListener('abort', end);
-        resolve(reply);
-      };
-      this.#pending.set(replyTo, { request, resolve: done, timeout });
-      scheduler.poke();
-      signal?.addEventListener('abort', end, { once: true });
-      router.route(request.kind, request);
+    const reply = new Promise<LiveReply | undefined>((resolve) => {
+      const timeout = timeouts.set(now + timeoutMs, () => this.#timedOut(request, resolve));
+      this.#pending.set(replyTo, { request, resolve, timeout });
     });
+    scheduler.poke();
+    router.route(request.kind, request);
+    return { reply, cancel: () => this.#end(replyTo, undefined) };
+  }
+
+  #timedOut(request: LiveRequest, resolve: (reply: undefined) => void): void {
+    this.#options.router.activities.of(request.kind, request.channel).timedOut++;
+    this.#pending.delete(request.replyTo);
+    resolve(undefined);
   }
 
   #cached({ kind, channel, cache }: NewRequest): LiveReply | undefined {

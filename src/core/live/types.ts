@@ -64,6 +64,14 @@ export interface LiveSink<T extends LiveMessage> {
   end?(reason: BrokerError): void;
 }
 
+/** A request that waits for its answer. */
+export interface PendingReply {
+  /** The first answer: undefined when there is none within the request's time, after `cancel`, and at shutdown. */
+  readonly reply: Promise<LiveReply | undefined>;
+  /** Nobody wants the answer any more. Idempotent. */
+  cancel(): void;
+}
+
 export interface LiveSubscription {
   /** The sink has room again. */
   resume(): void;
@@ -119,11 +127,8 @@ export interface LiveTraffic {
   /** Hands an event to the subscribers; returns how many it was for. */
   publish(event: NewEvent): number;
   subscribe(request: EventSubscribeRequest): LiveSubscription;
-  /**
-   * Asks, and resolves with the first answer: undefined when there is none within `timeoutMs`, when `signal` ends the wait,
-   * and at shutdown. Rejects with `limit` when too many requests wait.
-   */
-  request(request: NewRequest, signal?: AbortSignal): Promise<LiveReply | undefined>;
+  /** Asks. Throws `limit` when too many requests wait, and `draining`. */
+  request(request: NewRequest): PendingReply;
   /** Answers a request. Late and unknown answers are dropped. */
   reply(replyTo: string, reply: LiveReply): void;
   serve(request: ServeRequest): LiveSubscription;

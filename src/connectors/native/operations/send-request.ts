@@ -23,15 +23,19 @@ export function sendRequest(service: NativeService) {
     if (request.channel === MANAGEMENT_CHANNEL) return manage(request);
     if (request.requestId === '') request.requestId = service.ids.uuid();
     service.counters.requests_sent++;
-    const wait = new AbortController();
-    const end = (): void => wait.abort();
+    const pending = service.broker.live.request(newRequest(request));
+    const wait = { isCancelled: false };
+    const end = (): void => {
+      wait.isCancelled = true;
+      pending.cancel();
+    };
     const leave = service.sessions.enter({ drain: end });
     caller.on('cancelled', end);
     try {
-      const reply = await service.broker.live.request(newRequest(request), wait.signal);
+      const reply = await pending.reply;
       if (reply !== undefined) return outgoingResponse(reply, request.requestId);
       if (service.sessions.draining) throw new BrokerError('draining', TEXTS.shutdown);
-      if (!wait.signal.aborted) service.counters.requests_timed_out++;
+      if (!wait.isCancelled) service.counters.requests_timed_out++;
       throw CallFault.input(TEXTS.requestTimeout);
     } finally {
       leave();
