@@ -62,6 +62,52 @@ const stream =
     });
 const firstRequest = { subscription: subscriptionName('base'), streamAckDeadlineSeconds: 10 };
 
+const resource = topicName('base');
+const updateTopic =
+  (fields: object, paths?: string[]): Call =>
+  (c) =>
+    c.publisher.updateTopic({
+      topic: { name: topicName('base'), ...fields },
+      ...(paths === undefined ? {} : { updateMask: { paths } }),
+    });
+const update =
+  (fields: object, paths?: string[]): Call =>
+  (c) =>
+    c.subscriber.updateSubscription({
+      subscription: { name: subscriptionName('base'), ...fields },
+      ...(paths === undefined ? {} : { updateMask: { paths } }),
+    });
+const letters = (maxDeliveryAttempts: number, id = 'base'): object => ({
+  deadLetterPolicy: { deadLetterTopic: topicName(id), maxDeliveryAttempts },
+});
+const retry = (min: number, max: number): object => ({
+  retryPolicy: { minimumBackoff: { seconds: min }, maximumBackoff: { seconds: max } },
+});
+const snapshotName = (id: string): string => `projects/${PROJECT}/snapshots/${id}`;
+const snapshot =
+  (id: string, of = 'base'): Call =>
+  (c) =>
+    c.subscriber.createSnapshot({ name: snapshotName(id), subscription: subscriptionName(of) });
+const seek =
+  (target: object, id = 'base'): Call =>
+  (c) =>
+    c.subscriber.seek({ subscription: subscriptionName(id), ...target });
+
+/** What comes after publishing three, acknowledging two of them and seeking back. */
+const sought =
+  (id: string, more: object): Call =>
+  async (c) => {
+    await subscription(id, more)(c);
+    for (const text of ['1', '2', '3']) await publish([{ data: Buffer.from(text) }])(c);
+    const name = subscriptionName(id);
+    const [{ receivedMessages }] = await c.subscriber.pull({ subscription: name, maxMessages: 10 });
+    const ackIds = (receivedMessages ?? []).slice(0, 2).map(({ ackId }) => ackId ?? '');
+    await c.subscriber.acknowledge({ subscription: name, ackIds });
+    await c.subscriber.seek({ subscription: name, time: { seconds: 1_000_000_000 } });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return (await pullTexts(c, id)).sort();
+  };
+
 /** Calls in order; the value beside a call that both answer alike. */
 const CALLS: readonly (readonly [name: string, call: Call])[] = [
   ['topic', topic('base')],
@@ -174,6 +220,100 @@ const CALLS: readonly (readonly [name: string, call: Call])[] = [
     'other project',
     (c) => c.publisher.getTopic({ topic: 'projects/other-project/topics/base' }).then(() => 'there'),
   ],
+  ['label with a bad key', topic('labelled', { labels: { 'Bad Key': 'x' } })],
+  ['ingestion', topic('ingesting', { ingestionDataSourceSettings: { awsKinesis: { streamArn: 'x' } } })],
+  ['update a topic without a mask', updateTopic({ labels: { a: 'b' } })],
+  ['update a topic with an empty mask', updateTopic({ labels: { a: 'b' } }, [])],
+  ['update a field no topic has', updateTopic({}, ['bogus'])],
+  ['update the name of a topic', updateTopic({}, ['name'])],
+  ['update the labels of a topic', updateTopic({ labels: { a: 'b' } }, ['labels'])],
+  ['subscription without a name', subscription('', { name: '' })],
+  ['dead letters after 0', subscription('dl-0', letters(0))],
+  ['dead letters after 4', subscription('dl-4', letters(4))],
+  ['dead letters after 101', subscription('dl-101', letters(101))],
+  ['dead letters to a missing topic', subscription('dl-none', letters(5, 'missing'))],
+  ['retry policy of {}', subscription('retry-empty', { retryPolicy: {} })],
+  ['retry policy upside down', subscription('retry-down', retry(20, 10))],
+  ['retry policy of 601 s', subscription('retry-long', retry(10, 601))],
+  ['expiration never', subscription('ttl-never', { expirationPolicy: {} })],
+  [
+    'expiration before retention',
+    subscription('ttl-short', {
+      expirationPolicy: { ttl: { seconds: 86400 } },
+      messageRetentionDuration: { seconds: 2 * 86400 },
+    }),
+  ],
+  ['export to BigQuery', subscription('bigquery', { bigqueryConfig: { table: 'p.d.t' } })],
+  ['update without a mask', update({ ackDeadlineSeconds: 20 })],
+  ['update a field no subscription has', update({}, ['bogus'])],
+  ['update in camel case', update({}, ['ackDeadlineSeconds'])],
+  ['update the ack deadline', update({ ackDeadlineSeconds: 20 }, ['ack_deadline_seconds'])],
+  ['update the ack deadline to 5', update({ ackDeadlineSeconds: 5 }, ['ack_deadline_seconds'])],
+  ['update the filter', update({ filter: 'attributes:a' }, ['filter'])],
+  ['update the topic', update({ topic: topicName('a.~+%_-') }, ['topic'])],
+  ['update the ordering', update({ enableMessageOrdering: true }, ['enable_message_ordering'])],
+  [
+    'update one good and one bad field',
+    async (c) => {
+      await update({ labels: { x: 'y' } }, ['labels', 'filter'])(c).catch(() => undefined);
+      const [{ labels }] = await c.subscriber.getSubscription({ subscription: subscriptionName('base') });
+      return labels;
+    },
+  ],
+  ['snapshot', snapshot('snap')],
+  ['snapshot twice', snapshot('snap')],
+  ['snapshot of a missing subscription', snapshot('none', 'missing')],
+  ['get a missing snapshot', (c) => c.subscriber.getSnapshot({ snapshot: snapshotName('missing') })],
+  [
+    'update a snapshot',
+    (c) =>
+      c.subscriber.updateSnapshot({
+        snapshot: { name: snapshotName('snap'), labels: { a: 'b' } },
+        updateMask: { paths: ['labels'] },
+      }),
+  ],
+  ['seek to nothing', seek({})],
+  ['seek to a missing snapshot', seek({ snapshot: snapshotName('missing') })],
+  ['seek back without retained messages', sought('sought-1', {})],
+  ['seek back with retained messages', sought('sought-2', { retainAckedMessages: true })],
+  [
+    'update the retention of a topic',
+    updateTopic({ messageRetentionDuration: { seconds: 86400 } }, ['message_retention_duration']),
+  ],
+  [
+    'list the subscriptions of a missing topic',
+    (c) =>
+      c.publisher
+        .listTopicSubscriptions({ topic: topicName('missing') }, { autoPaginate: false })
+        .then(() => 'listed'),
+  ],
+  [
+    'snapshots of a topic',
+    async (c) => (await c.publisher.listTopicSnapshots({ topic: topicName('base') }))[0].length,
+  ],
+  ['policy', (c) => c.publisher.getIamPolicy({ resource } as never)],
+  [
+    'detach',
+    async (c) => {
+      await subscription('detached')(c);
+      return c.publisher.detachSubscription({ subscription: subscriptionName('detached') });
+    },
+  ],
+  ['pull from a detached subscription', (c) => pullTexts(c, 'detached')],
+  [
+    'exactly-once: an id that is none',
+    async (c) => {
+      await subscription('once', { enableExactlyOnceDelivery: true })(c);
+      return c.subscriber.acknowledge({ subscription: subscriptionName('once'), ackIds: ['none'] });
+    },
+  ],
+  [
+    'exactly-once with push',
+    subscription('once-push', {
+      enableExactlyOnceDelivery: true,
+      pushConfig: { pushEndpoint: 'https://example.com/x' },
+    }),
+  ],
   ['delete', (c) => c.subscriber.deleteSubscription({ subscription: subscriptionName('base') })],
   ['delete twice', (c) => c.subscriber.deleteSubscription({ subscription: subscriptionName('base') })],
 ];
@@ -189,6 +329,29 @@ const DIFFERENCES: Readonly<Record<string, readonly [ours: unknown, theirs: unkn
   'publish goog-x': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'publish two ordering keys': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'what was stored of all that': [['', 'x'], ['', 'x', 'x', 'x', 'x', 'x', 'x'], 'what was refused above'],
+  'deadline 5': ['INVALID_ARGUMENT', 'OK', 'the specification refuses 1 to 9 seconds'],
+  'label with a bad key': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
+  'update the labels of a topic': ['OK', 'INVALID_ARGUMENT', 'Google changes them'],
+  'dead letters after 4': ['INVALID_ARGUMENT', 'OUT_OF_RANGE', 'as documented'],
+  'dead letters after 101': ['INVALID_ARGUMENT', 'OUT_OF_RANGE', 'as documented'],
+  'expiration before retention': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
+  'export to BigQuery': [
+    'INVALID_ARGUMENT',
+    'OK',
+    'the emulator exports nothing either, and does not say so',
+  ],
+  'update the ack deadline to 5': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
+  'update a snapshot': ['OK', 'UNIMPLEMENTED', 'Google has it'],
+  'list the subscriptions of a missing topic': ['NOT_FOUND', 'listed', 'Google finds none'],
+  policy: ['OK', 'UNIMPLEMENTED', 'Google has it'],
+  detach: ['OK', 'UNIMPLEMENTED', 'Google has it'],
+  'pull from a detached subscription': ['FAILED_PRECONDITION', [], 'the emulator could not detach it'],
+  'exactly-once: an id that is none': [
+    'FAILED_PRECONDITION',
+    'INVALID_ARGUMENT',
+    'as documented, with details',
+  ],
+  'exactly-once with push': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'deadline 601': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'pull -1': ['INVALID_ARGUMENT', 'OK', 'Google refuses it'],
   'stream that changes its bound': ['INVALID_ARGUMENT', 'open', 'Google refuses it'],

@@ -191,22 +191,6 @@ describe('pull', () => {
     expect(await pull('acks')).toHaveLength(2);
   });
 
-  it('leases for as long as was said', async () => {
-    await pair('leases');
-    await publish(
-      'leases',
-      texts(2).map((text) => ({ data: Buffer.from(text) })),
-    );
-    const [one, two] = ackIdsOf(await pull('leases')) as [string, string];
-    await modify('leases', [one], 1);
-    await modify('leases', [two], 60);
-    expect(await pull('leases')).toEqual([]);
-    const started = Date.now();
-    const [again] = await pull('leases', 10, false);
-    expect(Date.now() - started).toBeGreaterThan(500);
-    expect(String(again?.message?.data)).toBe('m0');
-  });
-
   it('waits for a message, and not for ever', async () => {
     await pair('waits');
     const waiting = pull('waits', 10, false);
