@@ -1,6 +1,7 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import { Agent, get, globalAgent } from 'node:https';
-import { createRequire } from 'node:module';
+// @ts-expect-error -- it brings no types
+import MessageValidator from 'sns-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningBroker } from '../../../src/app/index.js';
 import { TestAuthority, writePems } from '../../support/certificates.js';
@@ -10,9 +11,7 @@ import { CREDENTIALS } from './aws-server.js';
 import { Hook, Topics } from './sns-rig.js';
 
 type Validate = (message: Record<string, unknown>, done: (error: Error | null) => void) => void;
-const MessageValidator = createRequire(import.meta.url)('sns-validator') as new (host?: RegExp) => {
-  validate: Validate;
-};
+const Validator = MessageValidator as new (host?: RegExp) => { validate: Validate };
 
 const folder = temporaryFolder();
 const trusted = globalAgent.options.ca;
@@ -46,7 +45,7 @@ afterAll(async () => {
 });
 
 function validated(message: Record<string, unknown>): Promise<string> {
-  const validator = new MessageValidator(/^localhost:\d+$/);
+  const validator = new Validator(/^localhost:\d+$/);
   return new Promise((resolve) => {
     validator.validate({ ...message }, (error) => resolve(error === null ? 'valid' : error.message));
   });
