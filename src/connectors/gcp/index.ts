@@ -6,6 +6,7 @@ import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import type { ServiceHandlers } from '../kit/grpc-call.js';
 import { clientHandlers } from '../kit/grpc-clients.js';
 import { defineService } from '../kit/grpc-service.js';
+import { peerNameOf } from '../kit/tls-gate.js';
 import { requireAccess } from './access.js';
 import { GCP_LIMITS, type GcpConfig } from './config.js';
 import { declareResources } from './declared/resources.js';
@@ -90,7 +91,7 @@ class GcpConnector implements Connector {
       clock,
       log,
       tls,
-      http1: (socket) => this.#rest.serve(socket),
+      http1: (socket) => this.#rest.serve(socket, peerNameOf(socket, tls)),
     });
     // What an operation needs is asked for before it runs, by the names in its request.
     context.gate.describe('gcp.', () => []);

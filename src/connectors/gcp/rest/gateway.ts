@@ -63,8 +63,8 @@ export class RestGateway {
     this.#matcher = new RouteMatcher(targets);
   }
 
-  /** Answers one request; never throws. */
-  async handle(exchange: HttpExchange): Promise<void> {
+  /** Answers one request. `peerName`: what the connection's client certificate says. */
+  async handle(exchange: HttpExchange, peerName: string | undefined): Promise<void> {
     const { path, query } = splitUrl(exchange.url);
     const method = exchange.header('x-http-method-override')?.toUpperCase() ?? exchange.method;
     if (method === 'GET' || method === 'HEAD') {
@@ -84,7 +84,7 @@ export class RestGateway {
       replyError(exchange, { code: status.NOT_FOUND, details: 'Method not found.' });
       return;
     }
-    this.#call(exchange, match.target, { value: match.value, query });
+    this.#call(exchange, match.target, { value: match.value, query, peerName });
   }
 
   /** Answers a request whose body was over the limit. */
@@ -95,7 +95,7 @@ export class RestGateway {
   #call(
     exchange: HttpExchange,
     target: Target,
-    parts: { readonly value: string; readonly query: string },
+    parts: { readonly value: string; readonly query: string; readonly peerName: string | undefined },
   ): void {
     const { field, handler, input, output, response } = target;
     if (handler === undefined) {
@@ -121,7 +121,7 @@ export class RestGateway {
           : fromBinary(output, (response as { encode(value: unknown): Uint8Array }).encode(answer));
       replyJson(exchange, toJson(output, message, { registry: DETAIL_TYPES }));
     };
-    handler(new RestCall(exchange, request, reply));
+    handler(new RestCall({ exchange, request, peerName: parts.peerName, reply }));
   }
 
   #body(exchange: HttpExchange): Uint8Array {

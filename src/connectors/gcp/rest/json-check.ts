@@ -11,6 +11,9 @@ import type { FieldViolation } from './json-fault.js';
 /** Levels of a request's JSON; no request of the API has more than a few. */
 const DEPTH_MAX = 64;
 
+/** Longest part of a wrong value that an error repeats. */
+const SHOWN_CHARS_MAX = 200;
+
 /** Names of the scalar types as Google's errors have them, and what JSON may stand for them. */
 const INTEGER = /^-?\d+$/;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
@@ -119,9 +122,18 @@ class JsonChecker {
   #invalid(path: string, type: string, json: JsonValue): JsonValue {
     this.#violations.push({
       field: path,
-      description: `Invalid value at '${path}' (${type}), ${JSON.stringify(json).slice(0, 200)}`,
+      description: `Invalid value at '${path}' (${type}), ${shown(json)}`,
     });
     return json;
+  }
+}
+
+function shown(json: JsonValue): string {
+  try {
+    return JSON.stringify(json).slice(0, SHOWN_CHARS_MAX);
+  } catch {
+    // Nested too deeply to be written.
+    return '…';
   }
 }
 

@@ -162,6 +162,12 @@ describe('a REST request', () => {
       { body: { schemaSettings: [] } },
       'Proto field is not repeating, cannot start list.',
     ],
+    [
+      'depth',
+      TopicSchema,
+      { body: `{"labels":${'['.repeat(200_000)}${']'.repeat(200_000)}}` },
+      "Invalid value at 'labels'",
+    ],
     ['no JSON', TopicSchema, { body: '{' }, 'Invalid JSON payload received. '],
     ['no object', TopicSchema, { body: [] }, 'must be an object'],
     ['no time', SeekRequestSchema, { body: { time: 'yesterday' } }, 'Invalid JSON payload received. '],

@@ -13,9 +13,15 @@ export class RestCall implements UnaryCall<unknown, unknown> {
   readonly #reply: (answer: unknown) => void;
   readonly #cancelled = new Set<() => void>();
 
-  constructor(exchange: HttpExchange, request: unknown, reply: (answer: unknown) => void) {
+  constructor(parts: {
+    readonly exchange: HttpExchange;
+    readonly request: unknown;
+    readonly peerName: string | undefined;
+    readonly reply: (answer: unknown) => void;
+  }) {
+    const { exchange, request, peerName, reply } = parts;
     this.request = request;
-    this.metadata = { peerName: undefined, get: (name) => exchange.header(name) };
+    this.metadata = { peerName, get: (name) => exchange.header(name) };
     this.#exchange = exchange;
     this.#reply = reply;
     exchange.onPeerGone(() => {

@@ -25,31 +25,33 @@ export interface RestServerOptions {
 
 /** The HTTP/1.1 connections of the gRPC port. */
 export class RestServer {
+  readonly #options: RestServerOptions;
+  readonly #gateway: RestGateway;
+  readonly #bodyBytesMax: number;
+  /** Serves connections that show no certificate. */
   readonly #http: Http1Server;
   readonly #connections = new Set<Http1Connection>();
   #isDraining = false;
+  /** Requests so far. */
+  requests = 0;
 
   constructor(options: RestServerOptions) {
-    const { services, maxMessageBytes, clock, log, pages = new Map<string, Page>() } = options;
-    const bodyBytesMax = Math.ceil(maxMessageBytes * BODY_GROWTH) + BODY_MARGIN_BYTES;
-    const gateway = new RestGateway({ services, codecs: HOT_CODECS, pages, bodyBytesMax });
-    this.#http = new Http1Server({
-      limits: { ...DEFAULT_HTTP_LIMITS, bodyBytesMax },
-      clock,
-      log,
-      handle: (exchange) => gateway.handle(exchange),
-      refuseOversize: (exchange) => gateway.refuseOversize(exchange),
+    const { services, maxMessageBytes, pages = new Map<string, Page>() } = options;
+    this.#options = options;
+    this.#bodyBytesMax = Math.ceil(maxMessageBytes * BODY_GROWTH) + BODY_MARGIN_BYTES;
+    this.#gateway = new RestGateway({
+      services,
+      codecs: HOT_CODECS,
+      pages,
+      bodyBytesMax: this.#bodyBytesMax,
     });
+    this.#http = this.#server(undefined);
   }
 
-  /** Requests so far. */
-  get requests(): number {
-    return this.#http.requests;
-  }
-
-  /** Takes a connection over. */
-  serve(socket: Socket): void {
-    const connection = this.#http.serve(socket, NO_BYTES);
+  /** Takes a connection over. `peerName`: what its client certificate says. */
+  serve(socket: Socket, peerName: string | undefined): void {
+    const http = peerName === undefined ? this.#http : this.#server(peerName);
+    const connection = http.serve(socket, NO_BYTES);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
     if (this.#isDraining) connection.drain();
@@ -59,5 +61,19 @@ export class RestServer {
   drain(): void {
     this.#isDraining = true;
     for (const connection of this.#connections) connection.drain();
+  }
+
+  #server(peerName: string | undefined): Http1Server {
+    const { clock, log } = this.#options;
+    return new Http1Server({
+      limits: { ...DEFAULT_HTTP_LIMITS, bodyBytesMax: this.#bodyBytesMax },
+      clock,
+      log,
+      handle: (exchange) => {
+        this.requests++;
+        return this.#gateway.handle(exchange, peerName);
+      },
+      refuseOversize: (exchange) => this.#gateway.refuseOversize(exchange),
+    });
   }
 }
