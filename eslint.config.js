@@ -84,7 +84,14 @@ export default tseslint.config(
     rules: { 'no-restricted-globals': ['error', 'setTimeout', 'setInterval', 'setImmediate', 'performance'] },
   },
   {
-    files: ['**/*.test.ts', '**/*.contract.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'],
+    files: [
+      '**/*.test.ts',
+      '**/*.contract.ts',
+      'test/**/*.ts',
+      'bench/**/*.ts',
+      'scripts/**/*.ts',
+      'examples/**/*.ts',
+    ],
     rules: {
       'max-lines-per-function': 'off',
       'no-console': 'off',

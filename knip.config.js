@@ -5,11 +5,12 @@ export default {
     'src/app/index.ts',
     'scripts/*.{ts,js}',
     'bench/**/*.ts',
+    'examples/**/*.ts',
     'test/**/*.test.ts',
     'test/**/*.contract.ts',
     'test/{fault,cross,interop}/**/*.ts',
   ],
-  project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.{ts,js}'],
+  project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.{ts,js}', 'examples/**/*.ts'],
   ignore: ['**/gen/**'],
   // Called by name from scripts, not imported.
   ignoreDependencies: ['@bufbuild/buf', '@bufbuild/protoc-gen-es'],
