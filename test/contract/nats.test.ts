@@ -6,9 +6,12 @@ import type { Bus, Coordinator } from '../../src/cluster/contract.js';
 import { openNatsBus } from '../../src/cluster/nats/bus.js';
 import { connectNats } from '../../src/cluster/nats/connection.js';
 import { openNatsCoordinator } from '../../src/cluster/nats/coordinator.js';
+import { journalNames, openJetStreamJournal, openNatsStream } from '../../src/journal/jetstream/index.js';
+import { PublishError, type Expected, type FencedStream } from '../../src/journal/jetstream/stream.js';
 import { natsMissing, startNats, type NatsServers } from '../support/nats-server.js';
 import { busContract } from './bus.contract.js';
 import { coordinatorContract } from './coordinator.contract.js';
+import { journalContract } from './journal.contract.js';
 
 // One server for the file; every test has a cluster of its own in it, told apart by names.
 describe.skipIf(natsMissing !== undefined)('NATS', () => {
@@ -49,6 +52,48 @@ describe.skipIf(natsMissing !== undefined)('NATS', () => {
     join: (first) => member(clusterOf.get(first) ?? ''),
     cutOff: async (one) => connections.get(one)?.close(),
     takeoverMs: 2000,
+  });
+
+  journalContract('NATS', async () => {
+    const names = journalNames(`journal-${fresh++}`, 0);
+    const nc = await connectNats({ servers: nats.url.split(','), name: 'test', log: silentLog });
+    const open = (name: string, subject: string): Promise<FencedStream> =>
+      openNatsStream({ nc, name, subject, replicas: 1 });
+    const log = await open(names.stream, names.all);
+    const checkpoints = await open(names.checkpoints, names.allCheckpoints);
+    let claim = 0;
+    let isFull = false;
+    const failing: FencedStream = {
+      payloadBytesMax: log.payloadBytesMax,
+      publish: async (subject: string, payload: Uint8Array, expected: Expected) => {
+        if (!isFull) return log.publish(subject, payload, expected);
+        isFull = false;
+        throw new PublishError('full', 'no space');
+      },
+      get: (seq) => log.get(seq),
+      last: (subject) => log.last(subject),
+      lastSeq: () => log.lastSeq(),
+      read: (from, to, visit) => log.read(from, to, visit),
+      purge: (subject) => log.purge(subject),
+      subjects: () => log.subjects(),
+      freeBytes: () => log.freeBytes(),
+    };
+    return {
+      open: () =>
+        openJetStreamJournal({
+          stream: failing,
+          checkpoints,
+          names,
+          claim: ++claim,
+          extentBytes: 4096,
+          clock: new SystemClock(),
+          log: silentLog,
+        }),
+      // The next owner takes the journal over while this one still runs.
+      crash: async () => undefined,
+      failNextGroup: () => void (isFull = true),
+      dispose: () => nc.close(),
+    };
   });
 
   busContract('NATS', async () => {

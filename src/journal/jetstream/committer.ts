@@ -1,0 +1,306 @@
+import { performance } from 'node:perf_hooks';
+import type { Clock } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import { BrokerError } from '../../core/errors.js';
+import type { Position } from '../../core/ports/journal.js';
+import type { Batch } from './batch.js';
+import { ANYWHERE, GROUP_HEADER_BYTES, GroupKind, readGroup, stampGroup } from './group.js';
+import { IN_FLIGHT_MAX } from './log-reader.js';
+import type { JournalNames } from './names.js';
+import { PublishError, type FencedStream } from './stream.js';
+
+/** Pause before something is asked again that got no answer. */
+const RETRY_MS = 100;
+/** Without a word from the stream for that long, what waits is reported as lost. */
+const GIVE_UP_MS = 10_000;
+/** Longest that a commit may be overdue before new messages are refused. */
+const OVERDUE_MS = 2_000;
+
+export interface CommitterParts {
+  readonly stream: FencedStream;
+  readonly names: JournalNames;
+  readonly extentBytes: number;
+  readonly claim: number;
+  /** Sequence of this writer's mark, which is the last of the log. */
+  readonly epoch: number;
+  readonly logEnd: Position;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Part of the log from now on, in order. */
+  readonly stored: (batch: Batch) => void;
+  /** Everything below is part of the log. */
+  readonly committed: (below: Position) => void;
+  /** Nothing is under way any more: what was not committed is not part of the log. Until `resumed` nothing may be handed in. */
+  readonly failed: (error: BrokerError) => void;
+  readonly resumed: () => void;
+  /** Another writer has the log: nothing is ever committed again. Comes before `failed`. */
+  readonly deposed: (reason: string) => void;
+}
+
+/**
+ * Publishes batches, several ahead, each expecting the sequence in front of its own; finds out what became of those without an
+ * answer; and reports in order. docs/adr/0010 says why nothing here can confirm a batch that a later reader does not find.
+ */
+export class Committer {
+  readonly #p: CommitterParts;
+  #epoch: number;
+  /** Newest message known to be stored; those of this writer up to it are reported. */
+  #storedSeq: number;
+  /** Expected of the next message. */
+  #nextSeq: number;
+  #inFlight: Batch[] = [];
+  #settling = false;
+  #state: 'running' | 'stalled' | 'deposed' | 'closed' = 'running';
+  #committed: Position;
+  readonly stats = { groups: 0, syncs: 0, commitMsMax: 0, commitMsTotal: 0 };
+
+  constructor(parts: CommitterParts) {
+    this.#p = parts;
+    this.#epoch = parts.epoch;
+    this.#storedSeq = parts.epoch;
+    this.#nextSeq = parts.epoch + 1;
+    this.#committed = parts.logEnd;
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  get committed(): Position {
+    return this.#committed;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.length;
+  }
+
+  get room(): boolean {
+    return this.#state === 'running' && !this.#settling && this.#inFlight.length < IN_FLIGHT_MAX;
+  }
+
+  get deposed(): boolean {
+    return this.#state === 'deposed';
+  }
+
+  get overdue(): boolean {
+    const oldest = this.#inFlight[0];
+    return oldest !== undefined && performance.now() - oldest.sentAt > OVERDUE_MS;
+  }
+
+  /** Publishes the next batch of the log. */
+  send(batch: Batch): void {
+    batch.sentAt = performance.now();
+    this.#inFlight.push(batch);
+    this.#publish(batch, this.#nextSeq);
+    this.#nextSeq += 1;
+  }
+
+  close(): void {
+    if (this.#state !== 'deposed') this.#state = 'closed';
+  }
+
+  #publish(batch: Batch, seq: number): void {
+    this.#attempt(batch, seq).then(
+      () => this.#look(),
+      (error: unknown) => this.#p.log.error('a commit ended in an error of the program', { error }),
+    );
+  }
+
+  async #attempt(batch: Batch, seq: number): Promise<void> {
+    const { stream, names, extentBytes, claim } = this.#p;
+    batch.seq = seq;
+    batch.state = 'sent';
+    const message = batch.seal();
+    stampGroup(message, {
+      kind: batch.kind,
+      extentBytes,
+      epoch: this.#epoch,
+      start: batch.start,
+      prev: batch.prev,
+      claim,
+    });
+    try {
+      batch.seq = await stream.publish(names.extent(batch.subject), message, { lastSeq: seq - 1 });
+      batch.state = 'stored';
+    } catch (error) {
+      batch.state = error instanceof PublishError ? error.fault : 'unknown';
+    }
+  }
+
+  /** Something was answered. */
+  #look(): void {
+    if (this.#settling || this.#state !== 'running') return;
+    this.#reportStored();
+    if (this.#inFlight.every((batch) => batch.state === 'stored' || batch.state === 'sent')) return;
+    // What is behind a refused one is refused too; once all have their answer, the stream says what it has.
+    if (this.#inFlight.some((batch) => batch.state === 'sent')) return;
+    this.#settling = true;
+    this.#settle().then(
+      () => {
+        this.#settling = false;
+        if (this.#state === 'running') this.#p.committed(this.#committed);
+      },
+      (error: unknown) => this.#p.log.error('settling commits ended in an error of the program', { error }),
+    );
+  }
+
+  #reportStored(): void {
+    let first = this.#inFlight[0];
+    const before = this.#committed;
+    while (first?.state === 'stored') {
+      this.#inFlight.shift();
+      this.#report(first);
+      first = this.#inFlight[0];
+    }
+    if (this.#committed > before) this.#p.committed(this.#committed);
+  }
+
+  #report(batch: Batch): void {
+    const tookMs = performance.now() - batch.sentAt;
+    this.stats.groups += 1;
+    this.stats.syncs += 1;
+    this.stats.commitMsTotal += tookMs;
+    this.stats.commitMsMax = Math.max(this.stats.commitMsMax, tookMs);
+    this.#storedSeq = batch.seq;
+    this.#p.stored(batch);
+    if (batch.whole) this.#committed = batch.end;
+  }
+
+  /**
+   * Brings what is under way into the stream, one after the other, or gives it up. A message may only be published again where it was
+   * expected before, or behind something that makes its earlier copies void.
+   */
+  async #settle(): Promise<void> {
+    const deadline = performance.now() + GIVE_UP_MS;
+    // A refusal for want of space is final only when no earlier copy is unanswered.
+    let mayBeThere = this.#inFlight.some((batch) => batch.state === 'unknown');
+    for (;;) {
+      const first = this.#inFlight[0];
+      if (first === undefined) {
+        this.#nextSeq = this.#storedSeq + 1;
+        return;
+      }
+      if (first.state === 'full' && !mayBeThere) {
+        this.#giveUp(new BrokerError('unavailable', 'the stream of the journal is full'));
+        return;
+      }
+      if (!(await this.#catchUp()) || this.#gone()) return;
+      if (this.#inFlight[0] !== first) continue;
+      await this.#attempt(first, this.#storedSeq + 1);
+      if (this.#gone()) return;
+      if ((first.state as string) === 'stored') {
+        this.#inFlight.shift();
+        this.#report(first);
+        this.#p.committed(this.#committed);
+        continue;
+      }
+      if ((first.state as string) === 'unknown') mayBeThere = true;
+      if (performance.now() > deadline) {
+        this.#giveUp(new BrokerError('unavailable', 'NATS does not answer'));
+        return;
+      }
+      if ((first.state as string) !== 'full' || mayBeThere) await this.#pause();
+    }
+  }
+
+  /** Asked anew after every wait. */
+  #gone(): boolean {
+    return this.#state !== 'running' && this.#state !== 'stalled';
+  }
+
+  /** Looks at everything the stream has behind what is known. False: another writer's mark is there. */
+  async #catchUp(): Promise<boolean> {
+    const { stream, names } = this.#p;
+    try {
+      const last = await stream.lastSeq();
+      for (let seq = this.#storedSeq + 1; seq <= last; seq++) {
+        const message = await stream.get(seq);
+        if (message === undefined) continue;
+        if (message.subject === names.mark) {
+          this.#depose(`message ${seq} of the stream is the mark of another writer`);
+          return false;
+        }
+        const header = readGroup(message.payload);
+        const first = this.#inFlight[0];
+        this.#storedSeq = seq;
+        if (first === undefined || header?.epoch !== this.#epoch || header.start !== first.start) continue;
+        if (header.prev !== first.prev) continue;
+        first.seq = seq;
+        first.state = 'stored';
+        this.#inFlight.shift();
+        this.#report(first);
+      }
+      this.#storedSeq = Math.max(this.#storedSeq, last);
+    } catch {
+      await this.#pause();
+    }
+    return true;
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => this.#p.clock.after(RETRY_MS, resolve));
+  }
+
+  #depose(reason: string): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'deposed';
+    this.#inFlight = [];
+    this.#p.deposed(reason);
+    this.#p.failed(new BrokerError('unavailable', 'this node does not own the journal any more'));
+  }
+
+  /** What is under way is not part of the log: a new mark says where the log ends, whatever may yet be stored. */
+  #giveUp(error: BrokerError): void {
+    this.#state = 'stalled';
+    this.#inFlight = [];
+    this.#p.failed(error);
+    this.#markAgain().then(
+      () => undefined,
+      (caught: unknown) => this.#p.log.error('a mark ended in an error of the program', { error: caught }),
+    );
+  }
+
+  async #markAgain(): Promise<void> {
+    while (!this.#gone()) {
+      await this.#pause();
+      if (this.#gone()) return;
+      const seq = await this.#tryMark();
+      if (seq === undefined || this.#gone()) continue;
+      this.#epoch = seq;
+      this.#storedSeq = seq;
+      this.#nextSeq = seq + 1;
+      this.#state = 'running';
+      this.#settling = false;
+      this.#p.resumed();
+      return;
+    }
+  }
+
+  async #tryMark(): Promise<number | undefined> {
+    const { stream, names, extentBytes, claim } = this.#p;
+    const message = markMessage({ extentBytes, claim, prev: this.#committed });
+    try {
+      return await stream.publish(names.mark, message, { lastSubjectSeq: this.#epoch });
+    } catch (error) {
+      if (!(error instanceof PublishError) || error.fault !== 'conflict') return undefined;
+    }
+    try {
+      const found = await stream.last(names.mark);
+      if (found === undefined || found.seq <= this.#epoch) return undefined;
+      // This writer's own mark, whose answer was lost, says the same.
+      if (Buffer.compare(found.payload, message) === 0) return found.seq;
+      this.#depose(`message ${found.seq} of the stream is the mark of another writer`);
+    } catch {
+      // Asked again.
+    }
+    return undefined;
+  }
+}
+
+/** A mark; `prev` ANYWHERE leaves the end of the log to what is stored. */
+export function markMessage(mark: { extentBytes: number; claim: number; prev?: Position }): Buffer {
+  const message = Buffer.alloc(GROUP_HEADER_BYTES);
+  const { extentBytes, claim, prev = ANYWHERE } = mark;
+  stampGroup(message, { kind: GroupKind.mark, extentBytes, epoch: 0, start: 0, prev, claim });
+  return message;
+}
