@@ -4,12 +4,14 @@ import { BrokerError } from '../errors.js';
 import type { Bodies } from './bodies.js';
 import type { ConsumePlace } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
-import { MessageOut } from './delivery.js';
 import type { Effects } from './effects.js';
 import type { ConsumerState } from './consumer-rotation.js';
 import { hungry, leave, nextConsumer } from './consumer-rotation.js';
-import type { Family, Queue } from './family.js';
-import type { Consumer, ConsumeRequest, Delivery, HandOut as HandOutKind, ReceiveRequest } from './types.js';
+import type { Family } from './family.js';
+import { Leases } from './leases.js';
+import type { PickLimits } from './picker.js';
+import { Picker } from './picker.js';
+import type { Consumer, ConsumeRequest, Delivery, ReceiveRequest } from './types.js';
 
 /** A receive that waits. */
 export interface Waiter {
@@ -23,25 +25,20 @@ export interface Waiter {
   readonly abort: () => void;
 }
 
-interface PickLimits {
-  readonly only: ChannelName | undefined;
-  readonly max: number;
-  readonly maxBytes: number;
-  readonly perSubChannelMax: number;
-}
-
 /** Hands messages out: to waiting receives in order of arrival, to consumers in turn by their credit. */
 export class HandOut {
   readonly #core: CoreContext;
   readonly #bodies: Bodies;
-  readonly #effects: Effects;
+  readonly #picker: Picker;
+  readonly #leases: Leases;
   readonly #deadLetters: DeadLetters;
   #serving = false;
 
   constructor(core: CoreContext, parts: { bodies: Bodies; effects: Effects; deadLetters: DeadLetters }) {
     this.#core = core;
     this.#bodies = parts.bodies;
-    this.#effects = parts.effects;
+    this.#picker = new Picker(core, parts.deadLetters);
+    this.#leases = new Leases(core, parts.effects);
     this.#deadLetters = parts.deadLetters;
   }
 
@@ -78,14 +75,14 @@ export class HandOut {
     const { family, only } = place;
     if (request.signal?.aborted === true) return Promise.resolve([]);
     // Waiters were served when the messages came: what is ready now, none of them may have.
-    const slots = this.#pick(family, limitsOf(request, only));
+    const slots = this.#picker.pick(family, limitsOf(request, only));
     if (slots.length === 0 && request.waitMs <= 0) return Promise.resolve([]);
     if (slots.length === 0 && family.waiters.size >= this.#core.limits.waitersMax) {
       return Promise.reject(new BrokerError('limit', 'too many waiting receives'));
     }
     const bodies = slots.length > 0 ? this.#bodies.peekAll(slots) : undefined;
     if (bodies !== undefined) {
-      const leased = this.#lease(family, slots, { bodies, handOut: request.handOut });
+      const leased = this.#leases.grant(family, slots, { bodies, handOut: request.handOut });
       this.#core.scheduler.poke();
       return Promise.resolve(leased);
     }
@@ -201,7 +198,7 @@ export class HandOut {
     while (family.ready > 0) {
       let progress = false;
       for (const waiter of family.waiters) {
-        const slots = this.#pick(family, limitsOf(waiter.request, waiter.only));
+        const slots = this.#picker.pick(family, limitsOf(waiter.request, waiter.only));
         if (slots.length === 0) {
           // One that takes a single sub-channel may find nothing while the next one would.
           if (waiter.only !== undefined) continue;
@@ -249,7 +246,7 @@ export class HandOut {
 
   #feed(family: Family, consumer: ConsumerState, max: number): boolean {
     const { table } = this.#core.queues;
-    const slots = this.#pick(family, {
+    const slots = this.#picker.pick(family, {
       only: consumer.only,
       max,
       maxBytes: consumer.creditBytes,
@@ -264,79 +261,23 @@ export class HandOut {
     return true;
   }
 
-  /** Takes up to `max` messages that are next in turn; dead ones met on the way are buried. */
-  #pick(family: Family, limits: PickLimits): number[] {
-    const slots: number[] = [];
-    if (family.paused > 0) return slots;
-    let bytes = 0;
-    const only = limits.only === undefined ? undefined : this.#core.queues.byName.get(limits.only);
-    if (limits.only !== undefined && only?.eligible !== true) return slots;
-    while (slots.length < limits.max && bytes < limits.maxBytes) {
-      const member = only ?? family.nextMember();
-      if (member === undefined) break;
-      const most = member.isSubChannel
-        ? Math.min(limits.max, slots.length + limits.perSubChannelMax)
-        : limits.max;
-      const before = slots.length;
-      while (slots.length < most) {
-        const slot = this.#takeFront(member);
-        if (slot < 0) break;
-        const length = this.#core.queues.table.length(slot);
-        if (slots.length > 0 && bytes + length > limits.maxBytes) {
-          this.#core.queues.putBack(member, slot);
-          bytes = Infinity;
-          break;
-        }
-        slots.push(slot);
-        bytes += length;
-      }
-      family.enroll(member);
-      if (only !== undefined || (slots.length === before && member.ready > 0)) break;
-    }
-    return slots;
-  }
-
-  /** Picks the front message; -1 when there is none that lives. */
-  #takeFront(queue: Queue): number {
-    const store = this.#core.queues;
-    const { table } = store;
-    const { retentionMs } = queue.family.settings;
-    for (;;) {
-      const slot = store.front(queue);
-      if (slot < 0) return -1;
-      if (table.extras.size > 0 || retentionMs > 0) {
-        const now = this.#core.clock.now();
-        const expiresAt = table.extras.get(slot)?.expiresAt ?? 0;
-        if (expiresAt > 0 && expiresAt <= now) {
-          void this.#deadLetters.bury(queue, slot, 'expired');
-          continue;
-        }
-        if (retentionMs > 0 && table.enqueuedAt(slot) + retentionMs <= now) {
-          queue.family.expired++;
-          this.#deadLetters.drop(queue, slot);
-          continue;
-        }
-      }
-      store.pick(queue, slot);
-      return slot;
-    }
-  }
-
   #complete(family: Family, waiter: Waiter, slots: number[]): void {
     const bodies = this.#bodies.peekAll(slots);
     if (bodies !== undefined) {
       waiter.request.signal?.removeEventListener('abort', waiter.abort);
-      waiter.resolve(this.#lease(family, slots, { bodies, handOut: waiter.request.handOut }));
+      waiter.resolve(this.#leases.grant(family, slots, { bodies, handOut: waiter.request.handOut }));
       return;
     }
     this.#bodies.readAll(slots).then(
       (read) => {
         waiter.request.signal?.removeEventListener('abort', waiter.abort);
         if (waiter.cancelled) {
-          this.#putBack(slots);
+          this.#picker.putBack(slots);
           waiter.resolve([]);
         } else {
-          waiter.resolve(this.#lease(family, slots, { bodies: read, handOut: waiter.request.handOut }));
+          waiter.resolve(
+            this.#leases.grant(family, slots, { bodies: read, handOut: waiter.request.handOut }),
+          );
         }
         this.serveDirty();
       },
@@ -350,7 +291,7 @@ export class HandOut {
   #deliver(family: Family, consumer: ConsumerState, slots: number[]): void {
     const bodies = this.#bodies.peekAll(slots);
     if (bodies !== undefined) {
-      if (consumer.cancelled) this.#putBack(slots);
+      if (consumer.cancelled) this.#picker.putBack(slots);
       else this.#hand(family, consumer, { slots, bodies });
       return;
     }
@@ -358,7 +299,7 @@ export class HandOut {
     this.#bodies.readAll(slots).then(
       (read) => {
         consumer.loading = false;
-        if (consumer.cancelled) this.#putBack(slots);
+        if (consumer.cancelled) this.#picker.putBack(slots);
         else this.#hand(family, consumer, { slots, bodies: read });
         this.#core.queues.touch(family);
         this.serveDirty();
@@ -374,7 +315,7 @@ export class HandOut {
   }
 
   #hand(family: Family, consumer: ConsumerState, batch: { slots: number[]; bodies: Uint8Array[] }): void {
-    const deliveries = this.#lease(family, batch.slots, {
+    const deliveries = this.#leases.grant(family, batch.slots, {
       bodies: batch.bodies,
       handOut: consumer.request.handOut,
     });
@@ -388,61 +329,6 @@ export class HandOut {
       consumer.request.onDeliveries(deliveries);
     } catch (caught) {
       this.#core.log.error('a consumer failed to take its deliveries', { error: String(caught) });
-    }
-  }
-
-  /** Picked messages become leases (or are removed, for `auto`). Those whose queue went meanwhile are left out. */
-  #lease(
-    family: Family,
-    slots: readonly number[],
-    content: { bodies: Uint8Array[]; handOut: HandOutKind },
-  ): MessageOut[] {
-    const store = this.#core.queues;
-    const { table } = store;
-    const now = this.#core.clock.now();
-    const { handOut } = content;
-    const auto = handOut.kind === 'auto';
-    const leaseEndsAt = handOut.kind === 'lease' && handOut.leaseMs > 0 ? now + handOut.leaseMs : 0;
-    const out: MessageOut[] = [];
-    const sequences: number[] = [];
-    const source = {
-      payload: NO_BYTES,
-      translators: this.#core.translators,
-      leaseEndsAt: auto ? undefined : leaseEndsAt,
-    };
-    let queue: Queue | undefined;
-    for (let i = 0; i < slots.length; i++) {
-      const slot = slots[i] as number;
-      const id = table.queue(slot);
-      if (queue?.id !== id) queue = store.byId.get(id);
-      if (queue === undefined) {
-        store.discardPicked(slot);
-        continue;
-      }
-      source.payload = content.bodies[i] as Uint8Array;
-      store.lease(queue, slot, now, leaseEndsAt);
-      out.push(new MessageOut(queue, slot, table, source));
-      sequences.push(table.sequence(slot));
-      if (auto) store.remove(queue, slot);
-    }
-    family.delivered += out.length;
-    if (auto) {
-      family.acknowledged += out.length;
-      this.#effects.remove(family, sequences);
-    } else {
-      this.#effects.deliver(family, now, leaseEndsAt, sequences);
-    }
-    return out;
-  }
-
-  /** Picked but not handed out: to their old places, the last first, uncounted. */
-  #putBack(slots: readonly number[]): void {
-    const store = this.#core.queues;
-    for (let i = slots.length - 1; i >= 0; i--) {
-      const slot = slots[i] as number;
-      const queue = store.byId.get(store.table.queue(slot));
-      if (queue !== undefined) store.putBack(queue, slot);
-      else store.discardPicked(slot);
     }
   }
 
@@ -461,7 +347,7 @@ export class HandOut {
     if (ordered.length > 0) {
       // Still picked, so that their sub-channel waits for them: nothing overtakes them.
       this.#core.timeouts.set(until, () => {
-        this.#putBack(ordered);
+        this.#picker.putBack(ordered);
         this.serveDirty();
       });
     }
@@ -469,8 +355,6 @@ export class HandOut {
     this.serveDirty();
   }
 }
-
-const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 /** How long a message whose body could not be read is set aside. */
 const UNREADABLE_RETRY_MS = 30_000;
