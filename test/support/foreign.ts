@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** A client or server that is not an npm package: where it is, or undefined. */
 export interface ForeignTool {
@@ -28,6 +30,28 @@ export function pythonWith(module: string): string | undefined {
   );
 }
 
+/** The Ruby that has a library; Debian's belong to /usr/bin/ruby. */
+export function rubyWith(library: string): string | undefined {
+  return once(`ruby:${library}`, () =>
+    ['/usr/bin/ruby', 'ruby'].find(
+      (ruby) =>
+        spawnSync(ruby, ['-e', `require '${library}'`], { stdio: 'ignore', timeout: 20_000 }).status === 0,
+    ),
+  );
+}
+
+/** The PHP that has a library of Debian's, by its folder in /usr/share/php. */
+export function phpWith(library: string): string | undefined {
+  return once(`php:${library}`, () =>
+    existsSync(join('/usr/share/php', library, 'autoload.php')) ? program('php') : undefined,
+  );
+}
+
+/** librabbitmq's command line tools. */
+export function amqpTools(): string | undefined {
+  return program('amqp-publish', '');
+}
+
 /** Path of a program, or undefined when it is missing or does not start. */
 export function program(name: string, versionFlag = '--version'): string | undefined {
   return once(`program:${name}`, () => {
@@ -43,6 +67,11 @@ export function program(name: string, versionFlag = '--version'): string | undef
 export function foreignTools(): readonly ForeignTool[] {
   return [
     { name: 'pika', found: pythonWith('pika'), debianPackage: 'python3-pika' },
+    { name: 'kombu', found: pythonWith('kombu'), debianPackage: 'python3-kombu' },
+    { name: 'Celery', found: pythonWith('celery'), debianPackage: 'python3-celery' },
+    { name: 'bunny', found: rubyWith('bunny'), debianPackage: 'ruby-bunny' },
+    { name: 'php-amqplib', found: phpWith('PhpAmqpLib'), debianPackage: 'php-amqplib' },
+    { name: 'amqp-tools', found: amqpTools(), debianPackage: 'amqp-tools' },
     { name: 'boto3', found: pythonWith('boto3'), debianPackage: 'python3-boto3' },
     { name: 'AWS CLI', found: program('aws'), debianPackage: 'awscli' },
     { name: 'NATS server', found: program('nats-server'), debianPackage: 'nats-server' },

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
 import { expect } from 'vitest';
-import { pythonWith } from '../../support/foreign.js';
+import { amqpTools, phpWith, pythonWith, rubyWith } from '../../support/foreign.js';
 
 /** What unmodified clients do and expect, of any broker at `port`. Each leaves nothing behind. */
 export interface ClientScenario {
@@ -15,8 +15,22 @@ export interface ClientScenario {
 
 const url = (port: number): string => `amqp://guest:guest@127.0.0.1:${String(port)}`;
 
-const python = pythonWith('pika');
-const PIKA_SCRIPT = join(import.meta.dirname, 'pika', 'scenario.py');
+/** A scenario told in another language: a script that takes the port and ends with `ok`. */
+function script(name: string, file: string, interpreter: string | undefined): ClientScenario {
+  return {
+    name,
+    skip: interpreter === undefined,
+    run: async (port) => {
+      const path = join(import.meta.dirname, 'foreign', file);
+      const child = spawn(interpreter ?? '', [path, String(port)], { stdio: ['ignore', 'pipe', 'pipe'] });
+      let output = '';
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+      expect({ code, output: output.trim().split('\n').at(-1) }, output).toEqual({ code: 0, output: 'ok' });
+    },
+  };
+}
 
 export const CLIENT_SCENARIOS: readonly ClientScenario[] = [
   { name: 'amqplib: work queue with confirms, prefetch and acks', run: amqplibWorkQueue },
@@ -26,7 +40,20 @@ export const CLIENT_SCENARIOS: readonly ClientScenario[] = [
   { name: 'amqplib: returns, gets, nacks, and errors of a channel', run: amqplibErrors },
   { name: 'amqplib: a large message', run: amqplibLarge },
   { name: 'rabbitmq-client: publisher, consumer, requeue and RPC', run: rabbitmqClient },
-  { name: 'pika: blocking and asynchronous connections', run: pika, skip: python === undefined },
+  script('pika: blocking and asynchronous connections', 'pika-scenario.py', pythonWith('pika')),
+  script('kombu: priorities, prefetch and simple queues', 'kombu-scenario.py', pythonWith('kombu')),
+  script(
+    'Celery: tasks, groups, chains, retries and tasks for later',
+    'celery-scenario.py',
+    pythonWith('celery'),
+  ),
+  script('bunny: confirms, returns, consumers and errors', 'bunny-scenario.rb', rubyWith('bunny')),
+  script(
+    'php-amqplib: confirms, returns, consumers and errors',
+    'php-amqplib-scenario.php',
+    phpWith('PhpAmqpLib'),
+  ),
+  script('amqp-tools: declare, publish, get, consume', 'amqp-tools-scenario.sh', amqpTools() && 'sh'),
 ];
 
 async function amqplibWorkQueue(port: number): Promise<void> {
@@ -267,13 +294,4 @@ async function rabbitmqClient(port: number): Promise<void> {
   expect(await connection.queueDelete('clients.events.q')).toMatchObject({ messageCount: 0 });
   await connection.exchangeDelete({ exchange: 'clients.events' });
   await connection.close();
-}
-
-async function pika(port: number): Promise<void> {
-  const child = spawn(python ?? '', [PIKA_SCRIPT, String(port)], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  expect({ code, output: output.trim().split('\n').at(-1) }).toEqual({ code: 0, output: 'ok' });
 }

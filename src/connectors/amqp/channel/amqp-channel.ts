@@ -251,8 +251,12 @@ export class AmqpChannel {
     this.consumers.delete(tag);
     queue.consumers--;
     if (this.closed || reason.kind === 'draining' || !this.host.capabilities.consumerCancelNotify) return;
-    this.host.writer.method(this.number, 'basic.cancel', { consumerTag: tag, nowait: true });
-    this.host.flushSoon();
+    // Behind the answer to the command that did it, when that came on this channel.
+    setImmediate(() => {
+      if (this.closed) return;
+      this.host.writer.method(this.number, 'basic.cancel', { consumerTag: tag, nowait: true });
+      this.host.flushSoon();
+    });
   }
 
   /** Exchange, key and properties a delivery shows. */

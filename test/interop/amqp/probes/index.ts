@@ -1,4 +1,5 @@
 import { CONSUMERS_PROBES } from './consumers.js';
+import { DEAD_LETTERS_PROBES } from './dead-letters.js';
 import { EXCHANGES_PROBES } from './exchanges.js';
 import { FURTHER_PROBES } from './further.js';
 import { MESSAGES_PROBES } from './messages.js';
@@ -17,6 +18,7 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...REPLIES_PROBES,
   ...CONSUMERS_PROBES,
   ...EXCHANGES_PROBES,
+  ...DEAD_LETTERS_PROBES,
   ...FURTHER_PROBES,
   ...QUORUM_PROBES,
   ...STREAMS_PROBES,
