@@ -51,7 +51,23 @@ describe('metrics', () => {
         space: () => ({ low: true, freeBytes: 5, usedBytes: 6 }),
         stats: () => ({ entries: 1, bytes: 2, groups: 3, syncs: 4, commitMsMax: 5, commitMsTotal: 6 }),
       },
-      connectors: () => [{ name: 'aws', status: () => ({ connections: 2, counters: { requests: 8 } }) }],
+      connectors: () => [
+        {
+          name: 'aws',
+          status: () => ({
+            connections: 2,
+            counters: { requests: 8 },
+            families: [
+              {
+                name: 'own_seconds',
+                help: 'Seconds.',
+                type: 'histogram',
+                samples: [{ suffix: '_bucket', labels: { le: '1' }, value: 3 }],
+              },
+            ],
+          }),
+        },
+      ],
       version: '1.2.3',
     });
     opened.push(metrics);
@@ -90,6 +106,8 @@ describe('metrics', () => {
     expect(valueOf(text, 'polymq_sends_refused')).toBe(1);
     expect(valueOf(text, 'polymq_sub_channels')).toBe(2);
     expect(valueOf(text, 'polymq_connector_connections{connector="aws"}')).toBe(2);
+    expect(text).toContain('# TYPE own_seconds histogram');
+    expect(valueOf(text, 'own_seconds_bucket{le="1"}')).toBe(3);
     expect(valueOf(text, 'polymq_connector_count{connector="aws",counter="requests"}')).toBe(8);
     expect(valueOf(text, 'polymq_process_memory_bytes{kind="rss"}')).toBeGreaterThan(1_000_000);
     expect(text).toContain('polymq_build_info{version="1.2.3",node="');

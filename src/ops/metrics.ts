@@ -66,13 +66,26 @@ export function createMetrics(sources: MetricsSources): Metrics {
         .queues('')
         .map((name) => sources.broker.queueStats(name))
         .filter((stats) => stats !== undefined);
-      const text = await registry.metrics();
+      const text = (await registry.metrics()) + familiesText(sources.connectors());
       queues = [];
       delay.reset();
       return text;
     },
     stop: () => delay.disable(),
   };
+}
+
+/** What connectors measure under names of their own, as Prometheus text. */
+function familiesText(connectors: ReturnType<MetricsSources['connectors']>): string {
+  let text = '';
+  for (const { name, help, type, samples } of connectors.flatMap((one) => one.status().families ?? [])) {
+    text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+    for (const { suffix = '', labels = {}, value } of samples) {
+      const pairs = Object.entries(labels).map(([label, at]) => `${label}=${JSON.stringify(at)}`);
+      text += `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
+    }
+  }
+  return text;
 }
 
 type DefineGauge = (

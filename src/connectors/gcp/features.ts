@@ -42,12 +42,12 @@ export class Features {
 
   /** google.pubsub.v1.SchemaService. */
   schemaHandlers(services: GcpServices): ServiceHandlers {
-    return unaryHandlers(services, schemaOperations({ ...services, schemas: this.#schemas }));
+    return unaryHandlers(services, 'schema', schemaOperations({ ...services, schemas: this.#schemas }));
   }
 
   /** polymq.pubsub.v1.MessageTransformService. */
   transformHandlers(services: GcpServices): ServiceHandlers {
-    return unaryHandlers(services, transformOperations(services, this.#sandbox));
+    return unaryHandlers(services, 'transform', transformOperations(services, this.#sandbox));
   }
 
   /** Documents beside the API. `scheme` is that of the listener. */

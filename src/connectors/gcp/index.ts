@@ -1,7 +1,13 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Client } from '../../core/access/gatekeeper.js';
 import type { Timer } from '../../base/clock.js';
-import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
+import type {
+  Address,
+  Connector,
+  ConnectorContext,
+  ConnectorStatus,
+  MetricFamily,
+} from '../kit/connector.js';
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import type { ServiceHandlers } from '../kit/grpc-call.js';
 import { clientHandlers } from '../kit/grpc-clients.js';
@@ -17,6 +23,7 @@ import { MessageIds } from './message-ids.js';
 import { iamOperations } from './iam/operations.js';
 import { GCP_PROTOCOL, translateOrigin } from './message-mapping.js';
 import { publisherOperations } from './publisher/operations.js';
+import { AllOperationFigures } from './operation-figures.js';
 import { Catalog } from './registry/catalog.js';
 import type { RestService } from './rest/gateway.js';
 import { RestServer } from './rest/rest-server.js';
@@ -79,6 +86,7 @@ class GcpConnector implements Connector {
       subscriptions,
       messageIds: new MessageIds(clock, ids),
       counters: { calls: 0, errors: 0, published: 0, delivered: 0, acknowledged: 0 },
+      figures: new AllOperationFigures(),
     };
     this.#features = new Features(this.#services, log);
     broker.registerTranslator(GCP_PROTOCOL, translateOrigin);
@@ -95,12 +103,12 @@ class GcpConnector implements Connector {
     });
     // What an operation needs is asked for before it runs, by the names in its request.
     context.gate.describe('gcp.', () => []);
-    this.#serve(Publisher, (services) => unaryHandlers(services, publisherOperations(services)));
+    this.#serve(Publisher, (services) => unaryHandlers(services, 'publisher', publisherOperations(services)));
     this.#serve(Subscriber, (services) => ({
-      ...unaryHandlers(services, subscriberOperations(services)),
+      ...unaryHandlers(services, 'subscriber', subscriberOperations(services)),
       streamingPull: streamingPull(services),
     }));
-    this.#serve(IAMPolicy, (services) => unaryHandlers(services, iamOperations(services)));
+    this.#serve(IAMPolicy, (services) => unaryHandlers(services, 'iam', iamOperations(services)));
     this.#serve(SchemaService, (services) => this.#features.schemaHandlers(services));
     this.#serve(MessageTransformService, (services) => this.#features.transformHandlers(services));
     this.#rest = new RestServer({
@@ -177,7 +185,39 @@ class GcpConnector implements Connector {
         stream_held_messages: subscriptions.heldCount,
         ...this.#features.counters(),
       },
+      families: this.#families(),
     };
+  }
+
+  /** Figures under the names that the specification's broker gives them. */
+  #families(): readonly MetricFamily[] {
+    const { catalog, figures, snapshots, subscriptions } = this.#services;
+    const features = this.#features.counters();
+    const gauge = (name: string, help: string, value: number): MetricFamily => ({
+      name: `kubemq_pubsub_${name}`,
+      help,
+      type: 'gauge',
+      samples: [{ value }],
+    });
+    const results = { ack: 'acknowledged', nack: 'refused', error: 'failed' } as const;
+    return [
+      ...figures.families(),
+      {
+        name: 'kubemq_pubsub_push_deliveries_total',
+        help: 'Requests to push endpoints by what came of them.',
+        type: 'counter',
+        samples: Object.entries(results).map(([result, name]) => ({
+          labels: { result },
+          value: features[`push_${name}_total`] ?? 0,
+        })),
+      },
+      gauge('topics', 'Pub/Sub topics.', catalog.topicCount),
+      gauge('subscriptions', 'Pub/Sub subscriptions.', catalog.subscriptionCount),
+      gauge('snapshots', 'Pub/Sub snapshots.', snapshots.count),
+      gauge('schemas', 'Pub/Sub schemas.', features['schemas'] ?? 0),
+      gauge('inflight_messages', 'Leased messages of Pub/Sub subscriptions.', catalog.leased()),
+      gauge('streaming_pull_streams', 'Open StreamingPull streams.', subscriptions.streamCount),
+    ];
   }
 
   async #listen(): Promise<readonly Address[]> {

@@ -6,6 +6,7 @@ import type { Broker } from '../../core/broker-api.js';
 import type { GcpConfig } from './config.js';
 import type { Extensions } from './extensions.js';
 import type { MessageIds } from './message-ids.js';
+import type { AllOperationFigures } from './operation-figures.js';
 import type { Catalog } from './registry/catalog.js';
 import type { Snapshots } from './registry/snapshots.js';
 import type { Subscriptions } from './subscriber/subscriptions.js';
@@ -34,4 +35,5 @@ export interface GcpServices {
   readonly subscriptions: Subscriptions;
   readonly messageIds: MessageIds;
   readonly counters: GcpCounters;
+  readonly figures: AllOperationFigures;
 }

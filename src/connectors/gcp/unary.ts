@@ -1,5 +1,7 @@
 import type { ServiceHandlers, UnaryCall, UnaryHandler } from '../kit/grpc-call.js';
+import { status } from '../kit/grpc-status.js';
 import { statusOf } from './errors.js';
+import type { OperationFigures } from './operation-figures.js';
 import type { GcpServices } from './services.js';
 
 /** One unary RPC: the reply, or a throw. `call` tells when the client gave up. */
@@ -16,35 +18,50 @@ export interface CallEvents {
 export type Operations = Readonly<Record<string, Operation<never, unknown>>>;
 
 /** Handlers for all operations of a service. */
-export function unaryHandlers(services: GcpServices, operations: Operations): ServiceHandlers {
+export function unaryHandlers(
+  services: GcpServices,
+  service: string,
+  operations: Operations,
+): ServiceHandlers {
   return Object.fromEntries(
-    Object.entries(operations).map(([name, operation]) => [name, unary(services, operation)]),
+    Object.entries(operations).map(([name, operation]) => [
+      name,
+      unary(services, services.figures.of(service, name), operation),
+    ]),
   );
 }
 
 /** The operation as a handler: whatever it throws becomes the call's status. */
 function unary<Request, Response>(
   services: GcpServices,
+  figures: OperationFigures,
   operation: Operation<Request, Response>,
 ): UnaryHandler<Request, Response> {
   const { counters } = services;
-  const fail = (call: UnaryCall<Request, Response>, caught: unknown): void => {
+  const reply = (call: UnaryCall<Request, Response>, from: number, response: Response): void => {
+    figures.count(status.OK, performance.now() - from);
+    call.reply(response);
+  };
+  const fail = (call: UnaryCall<Request, Response>, from: number, caught: unknown): void => {
+    const answer = statusOf(caught);
     counters.errors++;
-    call.fail(statusOf(caught));
+    figures.count(answer.code, performance.now() - from);
+    call.fail(answer);
   };
   return (call) => {
     counters.calls++;
+    const from = performance.now();
     try {
-      const reply = operation(call.request, call);
-      if (!(reply instanceof Promise)) call.reply(reply);
+      const result = operation(call.request, call);
+      if (!(result instanceof Promise)) reply(call, from, result);
       else {
-        reply.then(
-          (response: Response) => call.reply(response),
-          (caught: unknown) => fail(call, caught),
+        result.then(
+          (response: Response) => reply(call, from, response),
+          (caught: unknown) => fail(call, from, caught),
         );
       }
     } catch (caught) {
-      fail(call, caught);
+      fail(call, from, caught);
     }
   };
 }

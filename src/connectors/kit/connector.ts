@@ -14,10 +14,26 @@ export interface Address {
   readonly port: number;
 }
 
+export interface MetricSample {
+  /** Behind the family's name, as histograms have it: `_bucket`, `_sum`, `_count`. */
+  readonly suffix?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Figures under a name of their own, labelled: what a scrape shows of them besides the counters. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly samples: readonly MetricSample[];
+}
+
 /** Live figures of one connector; counters are plain numbers, named in snake_case with the unit last. */
 export interface ConnectorStatus {
   readonly connections: number;
   readonly counters: Readonly<Record<string, number>>;
+  readonly families?: readonly MetricFamily[];
 }
 
 /** A protocol front end. Start, drain and stop are symmetric and idempotent; they are called in this order. */

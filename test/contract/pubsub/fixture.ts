@@ -6,6 +6,7 @@ import { noExtensions } from '../../../src/connectors/gcp/extensions.js';
 import { iamOperations } from '../../../src/connectors/gcp/iam/operations.js';
 import { MessageIds } from '../../../src/connectors/gcp/message-ids.js';
 import { GCP_PROTOCOL, translateOrigin } from '../../../src/connectors/gcp/message-mapping.js';
+import { AllOperationFigures } from '../../../src/connectors/gcp/operation-figures.js';
 import { publisherOperations } from '../../../src/connectors/gcp/publisher/operations.js';
 import { Catalog } from '../../../src/connectors/gcp/registry/catalog.js';
 import { Snapshots } from '../../../src/connectors/gcp/registry/snapshots.js';
@@ -74,6 +75,7 @@ export class World {
       subscriptions: new Subscriptions({ broker, clock, catalog, config }),
       messageIds: new MessageIds(clock, ids),
       counters: { calls: 0, errors: 0, published: 0, delivered: 0, acknowledged: 0 },
+      figures: new AllOperationFigures(),
     };
     broker.registerTranslator(GCP_PROTOCOL, translateOrigin);
     broker.registerRouter(DEAD_LETTER_SCHEME, deadLetterRouter(this.services));

@@ -65,6 +65,15 @@ export class Catalog {
     return this.#subscriptions.size;
   }
 
+  /** Messages of all subscriptions that are leased now. */
+  leased(): number {
+    let count = 0;
+    for (const id of this.#subscriptions.keys()) {
+      count += this.broker.queueStats(subscriptionChannel(id))?.inFlight ?? 0;
+    }
+    return count;
+  }
+
   topic(id: string): TopicInfo | undefined {
     return this.#topics.get(id);
   }
