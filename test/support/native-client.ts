@@ -226,7 +226,8 @@ export class NativeClient {
     const { token } = options;
     this.#raw = new loaded.kubemq.kubemq(address, options.credentials ?? credentials.createInsecure(), {
       ...(token === undefined ? {} : { interceptors: [withToken(token)] }),
-      'grpc.max_receive_message_length': 100 * 1024 * 1024,
+      // A body of the largest size, and what surrounds it.
+      'grpc.max_receive_message_length': 101 * 1024 * 1024,
       // Each client a connection of its own, as separate programs have.
       'grpc.use_local_subchannel_pool': 1,
     });
