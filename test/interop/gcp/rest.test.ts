@@ -1,8 +1,20 @@
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { status } from '@grpc/grpc-js';
+import { v1 } from '@google-cloud/pubsub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, urlOf, useServer } from '../../support/server.js';
 import { collect, connectClients, PROJECT, type Clients } from './clients.js';
+
+type ClientOptions = ConstructorParameters<typeof v1.PublisherClient>[0];
+
+/** What Google's client asks of its credentials, without any. */
+const noCredentials = {
+  getUniverseDomain: () => Promise.resolve('googleapis.com'),
+  getRequestHeaders: () => Promise.resolve({}),
+  getClient: () => Promise.resolve({ getRequestHeaders: () => Promise.resolve({}) }),
+  fetch: (url: string, init: RequestInit) => fetch(url, init),
+};
 
 interface Reply {
   readonly status: number;
@@ -78,6 +90,41 @@ describe('REST', () => {
     expect((await ok('GET', '/topics?page_size=1&prettyPrint=false'))['topics']).toHaveLength(1);
     expect(await ok('DELETE', '/subscriptions/both')).toEqual({});
     expect(await ok('DELETE', '/topics/both')).toEqual({});
+  });
+
+  it("serves Google's client in its REST mode", async () => {
+    const options = {
+      fallback: true,
+      protocol: 'http',
+      servicePath: '127.0.0.1',
+      port: server().address('gcp').port,
+      projectId: PROJECT,
+      auth: noCredentials,
+    };
+    const publisher = new v1.PublisherClient(options as unknown as ClientOptions);
+    const subscriber = new v1.SubscriberClient(options as unknown as ClientOptions);
+    const topic = `projects/${PROJECT}/topics/mode`;
+    const subscription = `projects/${PROJECT}/subscriptions/mode`;
+    const [created] = await publisher.createTopic({ name: topic, labels: { a: 'b' } });
+    expect(created).toMatchObject({ name: topic, labels: { a: 'b' }, state: 'ACTIVE' });
+    await subscriber.createSubscription({ name: subscription, topic, ackDeadlineSeconds: 20 });
+    const data = Buffer.from([0, 255]);
+    const [{ messageIds }] = await publisher.publish({ topic, messages: [{ data, orderingKey: 'k' }] });
+    const [{ receivedMessages }] = await subscriber.pull({ subscription, maxMessages: 1 });
+    expect(receivedMessages?.[0]?.message).toMatchObject({
+      data,
+      orderingKey: 'k',
+      messageId: messageIds?.[0],
+    });
+    const [updated] = await subscriber.updateSubscription({
+      subscription: { name: subscription, ackDeadlineSeconds: 33 },
+      updateMask: { paths: ['ack_deadline_seconds'] },
+    });
+    expect(updated.ackDeadlineSeconds).toBe(33);
+    await expect(publisher.getTopic({ topic: `${topic}-missing` })).rejects.toMatchObject({
+      code: status.NOT_FOUND,
+    });
+    await Promise.all([publisher.close(), subscriber.close()]);
   });
 
   it('answers errors as Google does', async () => {
