@@ -9,7 +9,7 @@ import { encodeOrigin } from '../wire/origin.js';
 import { notificationText, notificationToSign } from './notification.js';
 import type { Signed } from './notification.js';
 import type { Content } from './publication.js';
-import type { Subscription } from './subscription.js';
+import type { Subscription, SubscriptionRecord } from './subscription.js';
 
 /** What building a delivery works with. */
 type DeliveryServices = Omit<AwsServices, 'webhooks'>;
@@ -24,12 +24,19 @@ export function deliveredText(
   if (subscription.raw) return content.text;
   const { config } = services;
   const { record, key } = subscription;
-  const origin = record.origin ?? services.origin();
   return notificationText(content, {
     topicArn: topicArn(config, record.topic),
-    unsubscribeUrl: `${origin}/?Action=Unsubscribe&SubscriptionArn=${topicArn(config, key)}`,
+    unsubscribeUrl: `${linkOrigin(services, record)}/?Action=Unsubscribe&SubscriptionArn=${topicArn(config, key)}`,
     signed,
   });
+}
+
+/** What links in the deliveries of a subscription begin with: the advertised URL, else the host its subscriber used. */
+export function linkOrigin(
+  { config, origin }: Pick<AwsServices, 'config' | 'origin'>,
+  record: SubscriptionRecord,
+): string {
+  return config.advertisedUrl === '' && record.origin !== undefined ? record.origin : origin();
 }
 
 /** The signature that goes into a subscription's `Notification`. The key must be there (`signing.ready`). */
@@ -39,14 +46,14 @@ export function signatureFor(
   content: Content,
 ): Signed {
   const { config, signing, topics } = services;
-  const { topic, origin } = subscription.record;
+  const { topic } = subscription.record;
   const version = topics.find(topic)?.record.attributes['SignatureVersion'] === '2' ? '2' : '1';
   const toSign = notificationToSign(content, topicArn(config, topic));
   return {
     version,
     // One signature serves all subscriptions of a message that get the same text.
     signature: signing.sign(toSign, version),
-    certificateUrl: (origin ?? services.origin()) + signing.certificatePath,
+    certificateUrl: linkOrigin(services, subscription.record) + signing.certificatePath,
   };
 }
 

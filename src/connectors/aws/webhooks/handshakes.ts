@@ -7,6 +7,7 @@ import { deliveryPolicy } from '../sns/delivery-policy.js';
 import type { DeliveryPolicy } from '../sns/delivery-policy.js';
 import { confirmationText, confirmationToSign } from '../sns/notification.js';
 import type { Confirmation } from '../sns/notification.js';
+import { linkOrigin } from '../sns/queue-copy.js';
 import type { SubscriptionRecord } from '../sns/subscription.js';
 import { postHeaders } from './headers.js';
 import { Lane } from './lane.js';
@@ -45,7 +46,7 @@ export async function storeHandshake(
   await signing.ready();
   const arn = topicArn(config, record.topic);
   const subscriptionArn = ended === undefined ? undefined : topicArn(config, ended);
-  const origin = record.origin ?? services.origin();
+  const origin = linkOrigin(services, record);
   const topic = topics.find(record.topic)?.record.attributes;
   const handshake: Handshake = {
     type: ended === undefined ? 'SubscriptionConfirmation' : 'UnsubscribeConfirmation',

@@ -15,6 +15,8 @@ import type { Slots } from './slots.js';
 const LANE_POSTS_MAX = 16;
 /** What AWS gives an endpoint to answer. */
 const ANSWER_MS = 15_000;
+/** Pause before a message is tried again that should have become a dead letter and could not. */
+const DEAD_LETTER_RETRY_MS = 20_000;
 /** Pause before a lane whose queue went away, or that the broker refused something, goes on. */
 const RECOVERY_MS = 1_000;
 /** Waits grow by up to this share, so that endpoints that failed together are not tried together. */
@@ -205,7 +207,7 @@ export class Lane {
   }
 
   async #giveUp(delivery: Delivery, outcome: PostOutcome): Promise<void> {
-    const { broker, log, counters } = this.#context;
+    const { log, counters } = this.#context;
     const letter = this.#owner.deadLetter(delivery);
     log.warn('a delivery was given up', {
       lane: this.#owner.name,
@@ -218,9 +220,24 @@ export class Lane {
       await this.#settle(delivery, { kind: 'ack' });
       return;
     }
-    const [sent] = await broker.send([letter], { acks: [delivery], allOrNothing: true });
-    if (sent?.ok === false) throw sent.error;
-    counters.deadLettered++;
+    if (await this.#store(letter, delivery)) counters.deadLettered++;
+    else await this.#settle(delivery, nack(DEAD_LETTER_RETRY_MS, true));
+  }
+
+  /** Stores a dead letter and takes its delivery away, in one step; false when the broker takes nothing now. */
+  async #store(letter: OutgoingMessage, delivery: Delivery): Promise<boolean> {
+    const { broker, log } = this.#context;
+    try {
+      const [sent] = await broker.send([letter], { acks: [delivery], allOrNothing: true });
+      if (sent?.ok === false) throw sent.error;
+      return true;
+    } catch (error) {
+      log.warn('a dead letter cannot be stored; its delivery is tried again', {
+        lane: this.#owner.name,
+        message: BrokerError.from(error).message,
+      });
+      return false;
+    }
   }
 
   async #settle(delivery: Delivery, settlement: Settlement): Promise<void> {
