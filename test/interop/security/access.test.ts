@@ -185,6 +185,13 @@ describe('SQS and SNS', () => {
     await sns.send(new PublishCommand({ TopicArn, Message: 'y' }));
     expect(running.broker.queueStats('sqs.reports' as ChannelName)?.ready).toBe(before + 1);
 
+    // The link in a delivery was sent to its reader alone: it needs neither a signature nor a right.
+    const got = await root.sqs.send(new ReceiveMessageCommand({ QueueUrl: 'reports' }));
+    const { UnsubscribeURL } = JSON.parse(got.Messages?.[0]?.Body ?? '{}') as { UnsubscribeURL: string };
+    expect((await fetch(UnsubscribeURL)).status).toBe(200);
+    await sns.send(new PublishCommand({ TopicArn, Message: 'z' }));
+    expect(running.broker.queueStats('sqs.reports' as ChannelName)?.ready).toBe(before);
+
     const bob = aws('bob-1').sns;
     expect(await denied(bob.send(new PublishCommand({ TopicArn, Message: 'x' })))).toMatchObject({
       name: 'AuthorizationErrorException',
