@@ -133,7 +133,7 @@ export const AMQP_LIMITS = {
   /** Publishes of one read are handed over in batches of at most this many messages and body bytes. */
   batchMessages: 5_000,
   batchBytes: 8 * 1024 * 1024,
-  /** A publish that reaches more queues than this is handed over in several batches. */
+  /** A publish that reaches more queues than this, or comes to more than `batchBytes`, is handed over in several batches. */
   widePublish: 5_000,
   /** Messages of one transaction, and body bytes in all transactions of one connection. */
   transactionMessages: 10_000,

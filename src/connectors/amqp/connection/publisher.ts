@@ -37,6 +37,11 @@ export interface PublisherHost {
   onFailure(caught: unknown): void;
 }
 
+/** Whether one publish is more than one batch should be. */
+function isWide(queues: number, bodyBytes: number): boolean {
+  return queues > AMQP_LIMITS.widePublish || queues * bodyBytes > AMQP_LIMITS.batchBytes;
+}
+
 /**
  * Turns publishes into sends: all publishes of one read go to the broker in one call. When the broker has no room, batches
  * are held and tried again, nothing more is read, and the client is told.
@@ -85,7 +90,7 @@ export class Publisher {
     }
     const number = channel.confirms?.take() ?? 0;
     if (queues.length === 0 && publish.args.mandatory && !replied) this.#return(channel, publish, read, body);
-    if (queues.length > AMQP_LIMITS.widePublish) {
+    if (queues.length > 1 && isWide(queues.length, body.length)) {
       this.#publishWide(channel, number, queues, { publish, read, body });
       return;
     }

@@ -7,6 +7,8 @@ from celery.contrib.testing.worker import start_worker
 
 app = Celery("scenario", broker=f"amqp://guest:guest@127.0.0.1:{sys.argv[1]}//", backend="rpc://")
 app.conf.update(task_acks_late=True, task_default_queue="celery.scenario", worker_hijack_root_logger=False)
+# The queue of results goes by itself, so many seconds after its last use.
+app.conf.result_expires = 5
 
 
 @app.task
@@ -33,9 +35,7 @@ with start_worker(app, perform_ping_check=False, loglevel="ERROR", concurrency=2
 
 with app.connection_for_write() as connection:
     channel = connection.channel()
-    # Results came to a queue of this process.
-    for name in ("celery.scenario", app.thread_oid):
-        channel.queue_delete(name)
+    channel.queue_delete("celery.scenario")
     for name in ("celery.scenario", "celery.pidbox", "reply.celery.pidbox", "celeryev"):
         channel.exchange_delete(name)
 print("ok")
