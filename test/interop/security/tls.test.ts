@@ -115,6 +115,7 @@ async function talkToAll(running: RunningBroker, client?: Certificate): Promise<
   await amqp.close();
 
   expect(await get(running.address('api').port, '/health', client)).toMatchObject({ status: 200 });
+  expect(await get(running.address('native-rest').port, '/ping', client)).toMatchObject({ status: 200 });
 }
 
 describe('with a certificate', () => {

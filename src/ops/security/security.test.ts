@@ -1,0 +1,156 @@
+import { createSecretKey } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/folder.js';
+import { ManualClock } from '../../base/clock.js';
+import { silentLog, type Log } from '../../base/log.js';
+import type { Broker } from '../../core/broker-api.js';
+import type { ChannelName } from '../../core/channel-name.js';
+import { authenticationSettings, authorizationSettings, securitySettings } from '../config/security.js';
+import { readPolicy } from './policy-text.js';
+import { Security } from './security.js';
+import { TokenVerifier } from './token-verifier.js';
+
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => (folder = temporaryFolder()));
+afterEach(() => folder.remove());
+
+const SECRET = 'a secret that is long enough for this algorithm: 0123456789';
+const rule = (more: object) => ({ ClientID: 'c', Channel: 'q', Queues: true, Read: true, ...more });
+
+describe('a policy text', () => {
+  it('is JSON or YAML, with names in any case', () => {
+    const json = readPolicy('p', JSON.stringify([rule({})]));
+    expect(json.ruleCount).toBe(1);
+    const yaml = readPolicy('p', '- client_id: c\n  channel: q\n  events_store: true\n  write: true\n');
+    expect(yaml.grantsOf('c').of('q')).not.toBe(0);
+    expect(yaml.grantsOf('c').of('r')).toBe(0);
+    expect(yaml.grantsOf('d').of('q')).toBe(0);
+  });
+
+  it.each([
+    ['{', /^p: neither JSON nor YAML/],
+    ['{}', /^p: must be a list of rules$/],
+    ['[1]', /^p: rule 1: /],
+    [JSON.stringify([rule({}), rule({ Channel: '(' })]), /^p: rule 2, Channel: is no regular expression$/],
+    [JSON.stringify([rule({ Qeues: true })]), /^p: rule 1: .*Qeues/],
+    [JSON.stringify([rule({ Read: 'yes' })]), /^p: rule 1, Read: /],
+    [JSON.stringify([{ Channel: 'q' }]), /^p: rule 1, ClientID: /],
+  ])('%s is refused by name', (text, why) => {
+    expect(() => readPolicy('p', text)).toThrow(why);
+  });
+});
+
+describe('tokens', () => {
+  const clock = new ManualClock();
+  const key = createSecretKey(Buffer.from(SECRET));
+  const config = authenticationSettings.parse({ enable: true, jwtConfig: { key: SECRET } }).jwtConfig;
+  const sign = (claims: Record<string, unknown>, alg = 'HS256'): Promise<string> =>
+    new SignJWT(claims).setProtectedHeader({ alg }).sign(key);
+  const seconds = (): number => Math.floor(clock.now() / 1000);
+
+  it('are good until they end, also once they are known', async () => {
+    const verifier = new TokenVerifier(config, clock);
+    const token = await sign({ ClientID: 'alice', exp: seconds() + 60 });
+    expect(verifier.known(token)).toBeUndefined();
+    expect(await verifier.verify(token)).toBe('alice');
+    expect(verifier.known(token)).toBe('alice');
+    clock.advance(66_000);
+    expect(verifier.known(token)).toBeUndefined();
+    await expect(verifier.verify(token)).rejects.toMatchObject({ kind: 'unauthenticated' });
+  });
+
+  it.each([
+    [
+      'of another key',
+      async () =>
+        new SignJWT({ ClientID: 'a' }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from('x'.repeat(40))),
+    ],
+    ['of another algorithm', () => sign({ ClientID: 'a' }, 'HS512')],
+    ['without a ClientID', () => sign({ sub: 'a' })],
+    ['with an empty ClientID', () => sign({ ClientID: '' })],
+    ['that begins later', () => sign({ ClientID: 'a', nbf: seconds() + 60 })],
+    [
+      'unsigned',
+      async () =>
+        `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"ClientID":"a"}').toString('base64url')}.`,
+    ],
+    ['nonsense', async () => 'nonsense'],
+    ['too long', async () => 'x'.repeat(20_000)],
+  ])('%s are refused, all alike', async (_name, make) => {
+    const verifier = new TokenVerifier(config, clock);
+    await expect(verifier.verify(await make())).rejects.toMatchObject({ message: 'the token is not valid' });
+  });
+
+  it('are unknown after the key changed', async () => {
+    const file = join(folder.path, 'key');
+    writeFileSync(file, SECRET);
+    const verifier = new TokenVerifier({ ...config, key: '', filePath: file }, clock);
+    const token = await sign({ ClientID: 'alice' });
+    await verifier.verify(token);
+    expect(verifier.refresh()).toBe(false);
+    expect(verifier.known(token)).toBe('alice');
+    writeFileSync(file, `${SECRET} and another`);
+    expect(verifier.refresh()).toBe(true);
+    expect(verifier.known(token)).toBeUndefined();
+    await expect(verifier.verify(token)).rejects.toThrow();
+  });
+
+  it('need a key that fits the algorithm', () => {
+    expect(() => new TokenVerifier({ ...config, signatureType: 'RS256' }, clock)).toThrow(
+      /^AUTHENTICATION_JWT_CONFIG_KEY: no RS256/,
+    );
+    expect(() => new TokenVerifier({ ...config, key: '', filePath: '/nowhere' }, clock)).toThrow(
+      /^AUTHENTICATION_JWT_CONFIG_FILE_PATH: \/nowhere cannot be read/,
+    );
+  });
+});
+
+describe('security', () => {
+  const broker = { baseOf: (name: ChannelName) => name } as unknown as Broker;
+
+  function secured(policy: string): {
+    readonly security: Security;
+    readonly clock: ManualClock;
+    readonly logged: string[];
+  } {
+    const filePath = join(folder.path, 'policy');
+    writeFileSync(filePath, policy);
+    const clock = new ManualClock();
+    const logged: string[] = [];
+    const note = (message: string): void => void logged.push(message);
+    const log: Log = { ...silentLog, info: note, error: note };
+    const config = {
+      security: securitySettings.parse({}),
+      authentication: authenticationSettings.parse({ jwtConfig: {} }),
+      authorization: authorizationSettings.parse({ enable: true, filePath, autoReload: 5 }),
+    };
+    return { security: new Security({ config, clock, log }), clock, logged };
+  }
+
+  it('looks at its files from time to time, and keeps the old policy when the new one is no good', () => {
+    const { security, clock, logged } = secured(JSON.stringify([rule({})]));
+    const client = security.gateOf(broker).clientOf('c');
+    const may = (): boolean => client.sees('queue', 'q' as ChannelName);
+    security.start();
+    expect(may()).toBe(true);
+    writeFileSync(join(folder.path, 'policy'), '[');
+    clock.advance(5_000);
+    clock.advance(5_000);
+    expect(may()).toBe(true);
+    // Said once, not at every look.
+    expect(logged).toEqual(['cannot reload; the old one stays in force']);
+    writeFileSync(join(folder.path, 'policy'), '[]');
+    clock.advance(5_000);
+    expect(may()).toBe(false);
+    expect(logged.at(-1)).toBe('reloaded');
+    security.stop();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('refuses to start with a policy that is no good', () => {
+    expect(() => secured('[1]')).toThrow(/rule 1/);
+  });
+});
