@@ -5,7 +5,7 @@ import { temporaryFolder } from '../support/folder.js';
 import { spawnBroker, type BrokerProcess } from '../support/process.js';
 
 const SEED = 20_240_611;
-const PORTS = ['aws', 'gcp', 'amqp', 'native-grpc', 'api'] as const;
+const PORTS = ['aws', 'gcp', 'amqp', 'native-grpc', 'native-rest', 'api'] as const;
 
 const utf8 = (text: string): Buffer => Buffer.from(text, 'utf8');
 const HTTP2_PREFACE = utf8('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');

@@ -2,6 +2,7 @@ import { SystemClock, type Clock, type ManualClock } from '../../../src/base/clo
 import { SystemIds } from '../../../src/base/ids.js';
 import { silentLog } from '../../../src/base/log.js';
 import type { Connector } from '../../../src/connectors/kit/connector.js';
+import type { Identity } from '../../../src/connectors/kit/identity.js';
 import {
   createNativeConnector,
   nativeConfigSchema,
@@ -29,16 +30,18 @@ export interface NativeServer {
 
 export interface NativeServerOptions extends MemoryJournalOptions {
   readonly rest?: Partial<RestConfig>;
+  readonly identity?: Identity;
   readonly clock?: Clock;
 }
 
 export async function startNativeServer(options: NativeServerOptions = {}): Promise<NativeServer> {
-  const { clock = new SystemClock(), rest = {}, ...journalOptions } = options;
+  const { clock = new SystemClock(), rest = {}, identity, ...journalOptions } = options;
   const journal = new MemoryJournal(journalOptions);
   const broker = await openBroker({ journal, clock, log: silentLog });
   const context = {
     broker,
     ...openAccess(broker),
+    ...(identity === undefined ? {} : { identity }),
     clock,
     ids: new SystemIds(),
     log: silentLog,

@@ -1,8 +1,11 @@
+import { get } from 'node:http';
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Identity } from '../../../src/connectors/kit/identity.js';
 import { OWN_TEXTS, TEXTS } from '../../../src/connectors/native/error-texts.js';
+import { BrokerError } from '../../../src/core/errors.js';
 import { startNativeServer, until, type NativeServer } from './native-server.js';
 
 let server: NativeServer;
@@ -282,6 +285,32 @@ describe('pages of other origins', () => {
     });
     const foreign = await call('/ping', undefined, { headers: { origin: 'http://evil.example' } });
     expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('who asks', () => {
+  it('is the client of its token, on REST and WebSockets; ping is open', async () => {
+    await server.stop();
+    const identity: Identity = {
+      required: true,
+      known: (token) => (token === 'good' ? 'me' : undefined),
+      verify: () => Promise.reject(new BrokerError('unauthenticated', 'no')),
+    };
+    server = await startNativeServer({ identity });
+    expect((await call('/ping')).status).toBe(200);
+    expect(await call('/queue/send', message())).toMatchObject({ status: 401, body: { is_error: true } });
+    const bad = { headers: { authorization: 'bad' } };
+    expect((await call('/queue/send', message(), bad)).status).toBe(401);
+    const good = { headers: { authorization: 'good' } };
+    expect((await call('/queue/send', message({ ClientID: 'somebody' }), good)).status).toBe(200);
+    const seen = await server.broker.peek('q' as never, 1);
+    expect(seen[0]!.message.clientId).toBe('me');
+    const path = '/subscribe/events?subscribe_type=events&client_id=c&channel=e';
+    const handshake = { connection: 'upgrade', upgrade: 'websocket' };
+    const refused = await new Promise<number | undefined>((resolve) => {
+      get(server.restUrl + path, { headers: handshake }, (response) => resolve(response.statusCode)).end();
+    });
+    expect(refused).toBe(401);
   });
 });
 
