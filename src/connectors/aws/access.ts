@@ -40,7 +40,8 @@ const SNS_NEEDS: Readonly<Record<string, Needed>> = {
   ListTopics: 'open',
   SetSubscriptionAttributes: 'read',
   Subscribe: 'read',
-  Unsubscribe: 'read',
+  // Deliveries carry a link that ends the subscription; where a signature is wanted, the operation asks for it.
+  Unsubscribe: 'open',
 };
 
 /** The name under which rules are about a topic, which has no channel of its own. */
