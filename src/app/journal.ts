@@ -17,6 +17,8 @@ export async function openJournal({ config, clock, log }: JournalParts): Promise
     case 'memory':
       log.warn('the store is in memory: nothing outlives this process');
       return createMemoryJournal();
+    case 'nats':
+      throw new Error('a journal in NATS is opened by its owner');
     case 'disk':
       return openDiskJournal({
         directory: config.path,

@@ -12,6 +12,7 @@ import {
   shutdownSettings,
   storeSettings,
 } from '../ops/config/sections.js';
+import { natsSettings } from '../ops/config/nats.js';
 import { authenticationSettings, authorizationSettings, securitySettings } from '../ops/config/security.js';
 import { settingsOf } from '../ops/config/setting.js';
 
@@ -22,6 +23,7 @@ export const settingsSchema = z.object({
   host: hostSetting,
   api: apiSettings,
   store: storeSettings,
+  nats: natsSettings,
   log: logSettings,
   shutdown: shutdownSettings,
   aliases: aliasesSetting,
@@ -80,7 +82,17 @@ export function crossFaults(config: Config): readonly string[] {
     if (holder === undefined) taken.set(port, name);
     else faults.push(`${name}: ${port} is taken by ${holder}`);
   }
-  return [...faults, ...securityFaults(config)];
+  return [...faults, ...securityFaults(config), ...natsFaults(config)];
+}
+
+function natsFaults({ nats }: Config): string[] {
+  const faults: string[] = [];
+  if (nats.user !== '' && nats.token !== '') faults.push('NATS_USER, NATS_TOKEN: one of them, not both');
+  if ((nats.certFilename === '') !== (nats.keyFilename === ''))
+    faults.push(
+      'NATS_CERT_FILENAME, NATS_KEY_FILENAME: a certificate needs its key, and a key its certificate',
+    );
+  return faults;
 }
 
 /** What is missing for the security that is asked for. */

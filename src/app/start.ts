@@ -17,6 +17,7 @@ import { Security } from '../ops/security/security.js';
 import { createConnectors } from './connectors.js';
 import { openJournal } from './journal.js';
 import { Lifecycle, type Stage } from './lifecycle.js';
+import { Ownership } from './ownership.js';
 import { configFrom, type ConfigOverrides } from './read-config.js';
 import type { Config } from './settings.js';
 import { VERSION } from './version.js';
@@ -42,6 +43,8 @@ export interface RunningBroker {
   address(name: string): Address;
   /** Drains within `graceMs` (default: the configured one; 0 = none), then closes everything. Idempotent. */
   stop(graceMs?: number): Promise<void>;
+  /** Resolves with the reason when another node has taken over: stop this one. Never, when it runs alone. */
+  readonly ended: Promise<string>;
   /** Reads certificates, token key and policy again. What is no good is logged, and the old one stays in force. */
   reload(): void;
 }
@@ -64,18 +67,20 @@ export interface InstanceParts {
   readonly ids: IdSource;
   readonly log: Log;
   readonly journal?: Journal | undefined;
+  /** A cluster that does not answer is waited for; default: it is an error, as a wrong address would be. */
+  readonly isPatient?: boolean;
 }
 
 /** A broker that has not started yet; `stop` may come at any time. */
 export interface Instance {
   start(): Promise<RunningBroker>;
-  stop(): Promise<void>;
+  stop(graceMs?: number): Promise<void>;
 }
 
 /** The composition root: what the product is made of, in the order in which it starts. */
 export function createInstance(parts: InstanceParts): Instance {
   const root = new Root(parts);
-  return { start: () => root.start(), stop: () => root.stop() };
+  return { start: () => root.start(), stop: (graceMs) => root.stop(graceMs) };
 }
 
 class Root implements RunningBroker {
@@ -88,13 +93,25 @@ class Root implements RunningBroker {
   #broker: OpenBroker | undefined;
   #security: Security | undefined;
   #gate: Gatekeeper | undefined;
+  readonly #ownership: Ownership | undefined;
 
   constructor(parts: InstanceParts) {
     this.#parts = parts;
     this.config = parts.config;
+    if (parts.config.store.engine === 'nats' && parts.journal === undefined) {
+      const { config, clock, ids, log, isPatient = false } = parts;
+      this.#ownership = new Ownership({
+        config,
+        id: ids.uuid(),
+        isPatient,
+        clock,
+        log: log.child({ component: 'cluster' }),
+      });
+    }
     this.#life = new Lifecycle(
       [
         this.#securityStage(),
+        ...(this.#ownership === undefined ? [] : [ownershipStage(this.#ownership)]),
         this.#storeStage(),
         this.#brokerStage(),
         this.#connectorsStage(),
@@ -129,7 +146,12 @@ class Root implements RunningBroker {
     return this;
   }
 
+  get ended(): Promise<string> {
+    return this.#ownership?.ended ?? new Promise<string>(() => undefined);
+  }
+
   stop(graceMs = this.config.shutdown.graceMs): Promise<void> {
+    this.#ownership?.cancel();
     return this.#life.stop(graceMs);
   }
 
@@ -173,6 +195,7 @@ class Root implements RunningBroker {
       start: async () => {
         this.#journal =
           this.#parts.journal ??
+          (await this.#ownership?.openJournal()) ??
           (await openJournal({ config: config.store, clock, log: log.child({ component: 'store' }) }));
       },
       stop: async () => {
@@ -282,6 +305,11 @@ class Root implements RunningBroker {
       stop: () => close(),
     };
   }
+}
+
+/** Waits until this node owns what it is to serve. */
+function ownershipStage(ownership: Ownership): Stage {
+  return { name: 'ownership', start: () => ownership.acquire(), stop: () => ownership.release() };
 }
 
 /** The configuration's word is the last one: an alias that is kept as another channel's name moves. */

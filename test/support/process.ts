@@ -18,6 +18,8 @@ export interface ProcessOptions {
   /** Flags of node itself. */
   readonly nodeFlags?: readonly string[];
   readonly readyTimeoutMs?: number;
+  /** The log line to wait for, with addresses in it; default: `ready`. */
+  readonly line?: 'ready' | 'standby';
 }
 
 export interface Exit {
@@ -103,7 +105,7 @@ export async function spawnBroker(options: ProcessOptions): Promise<BrokerProces
   let errorOutput = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput += text));
   const lines: Record<string, unknown>[] = [];
-  const ready = readLines(child.stdout, lines);
+  const ready = readLines(child.stdout, lines, options.line ?? 'ready');
 
   const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<Exit> => {
     child.kill(signal);
@@ -132,8 +134,12 @@ export async function spawnBroker(options: ProcessOptions): Promise<BrokerProces
   };
 }
 
-/** Collects JSON lines; resolves with the `ready` one. */
-function readLines(stream: Readable, lines: Record<string, unknown>[]): Promise<Record<string, unknown>> {
+/** Collects JSON lines; resolves with the wanted one. */
+function readLines(
+  stream: Readable,
+  lines: Record<string, unknown>[],
+  wanted: string,
+): Promise<Record<string, unknown>> {
   return new Promise((resolve) => {
     let rest = '';
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -142,7 +148,7 @@ function readLines(stream: Readable, lines: Record<string, unknown>[]): Promise<
       for (const part of parts) {
         const line = parsed(part);
         lines.push(line);
-        if (line['message'] === 'ready') resolve(line);
+        if (line['message'] === wanted) resolve(line);
       }
     });
   });

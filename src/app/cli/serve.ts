@@ -28,17 +28,37 @@ async function serve(command: Command, terminal: Terminal): Promise<void> {
 
   // Loaded here, so that the other commands do not wait for the whole broker.
   const { createInstance } = await import('../start.js');
-  const instance = createInstance({ config, clock: new SystemClock(), ids: new SystemIds(), log });
-  const stopped = stopOnSignal(instance, log);
-  try {
-    const running = await instance.start();
-    reloadOnSignal(running);
+  const make = (isPatient: boolean): Instance =>
+    createInstance({ config, clock: new SystemClock(), ids: new SystemIds(), log, isPatient });
+  let instance = make(false);
+  const stopped = stopOnSignal(() => instance, log);
+  const reload = reloadOnSignal();
+  while (!stopped.asked()) {
+    const running = await started(instance, stopped);
+    if (running === undefined) break;
+    reload.of(running);
     log.info('ready', readyFields(running));
-  } catch (error) {
-    if (!stopped.asked()) throw new CommandFailure(EXIT.failed, [`cannot start: ${messageOf(error)}`]);
+    const reason = await Promise.race([running.ended, stopped.done.then(() => undefined)]);
+    if (reason === undefined || stopped.asked()) break;
+    log.warn('this node is the owner no longer and becomes a standby', { reason });
+    await instance.stop(0);
+    instance = make(true);
   }
   await stopped.done;
   log.info('stopped');
+}
+
+/** Undefined: it was stopped before it served. */
+async function started(
+  instance: Instance,
+  stopped: { asked(): boolean },
+): Promise<RunningBroker | undefined> {
+  try {
+    return await instance.start();
+  } catch (error) {
+    if (stopped.asked()) return undefined;
+    throw new CommandFailure(EXIT.failed, [`cannot start: ${messageOf(error)}`]);
+  }
 }
 
 function readyFields(running: RunningBroker): Readonly<Record<string, unknown>> {
@@ -49,12 +69,15 @@ function readyFields(running: RunningBroker): Readonly<Record<string, unknown>> 
   ]);
   return {
     version: VERSION,
-    store: engine === 'memory' ? 'memory' : path,
+    store: engine === 'disk' ? path : engine,
     addresses: Object.fromEntries(addresses),
   };
 }
 
-function stopOnSignal(instance: Instance, log: Log): { readonly done: Promise<void>; asked(): boolean } {
+function stopOnSignal(
+  instance: () => Instance,
+  log: Log,
+): { readonly done: Promise<void>; asked(): boolean } {
   let asked = false;
   const done = new Promise<void>((resolve, reject) => {
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -66,7 +89,7 @@ function stopOnSignal(instance: Instance, log: Log): { readonly done: Promise<vo
       log.info('draining', { signal });
       // No timer of the broker keeps the process alive by itself, and at the end there may be nothing else to wait for.
       const alive = setInterval(() => undefined, ALIVE_MS);
-      instance
+      instance()
         .stop()
         .finally(() => clearInterval(alive))
         .then(resolve, reject);
@@ -80,8 +103,11 @@ function stopOnSignal(instance: Instance, log: Log): { readonly done: Promise<vo
 }
 
 /** SIGHUP, where there is one. Before the broker is ready it ends the process, as usual. */
-function reloadOnSignal(running: RunningBroker): void {
-  process.on('SIGHUP', () => running.reload());
+/** Whatever serves at the time is told to read its files again. */
+function reloadOnSignal(): { of(running: RunningBroker): void } {
+  let current: RunningBroker | undefined;
+  process.on('SIGHUP', () => current?.reload());
+  return { of: (running) => (current = running) };
 }
 
 /** A bug must not leave a broker that answers wrongly: the store is crash-safe, so crash and say why. */

@@ -122,7 +122,8 @@ export class RecentBatches {
   /** As many of these bytes as one message holds. */
   some(position: Position, length: number): Uint8Array | undefined {
     const batch = this.#find(position);
-    return batch?.view(position, Math.min(length, batch.end - position));
+    if (batch === undefined || position >= batch.end) return undefined;
+    return batch.view(position, Math.min(length, batch.end - position));
   }
 
   #find(position: Position): Batch | undefined {

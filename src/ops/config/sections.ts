@@ -15,9 +15,12 @@ export const hostSetting = z
 export const storeSettings = z.object({
   path: z.string().min(1).default('./data').describe('Directory of the store. One process at a time.'),
   engine: z
-    .enum(['disk', 'memory'])
+    .enum(['disk', 'memory', 'nats'])
     .default('disk')
-    .describe('`disk` keeps everything in `STORE_PATH`; `memory` keeps nothing after the process ends.'),
+    .describe(
+      '`disk` keeps everything in `STORE_PATH`; `nats` in JetStream (`NATS_URL`), for several nodes of which one serves; ' +
+        '`memory` keeps nothing after the process ends.',
+    ),
   sync: z
     .enum(['always', 'interval'])
     .default('always')
