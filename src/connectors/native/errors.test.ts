@@ -13,7 +13,7 @@ describe('errors of the native API', () => {
     ['lease-lost', status.FAILED_PRECONDITION, 'why'],
     ['limit', status.RESOURCE_EXHAUSTED, 'why'],
     ['forbidden', status.PERMISSION_DENIED, 'why'],
-    ['unauthenticated', status.UNAUTHENTICATED, 'why'],
+    ['unauthenticated', status.UNAUTHENTICATED, TEXTS.unauthenticated],
     ['unavailable', status.UNAVAILABLE, 'why'],
     ['draining', status.UNAVAILABLE, TEXTS.shutdown],
     ['internal', status.INTERNAL, 'why'],
