@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { OutgoingMessage } from '../../core/message.js';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import type { PeerConnection } from '../kit/tcp-listener.js';
 import { TcpListener } from '../kit/tcp-listener.js';
@@ -118,7 +119,10 @@ export class AmqpConnector implements Connector {
     if (!this.#started) {
       this.#started = true;
       this.#context.broker.registerTranslator(ORIGIN_PROTOCOL, neutralView);
-      this.#context.broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(topology));
+      const { broker } = this.#context;
+      const append = (event: OutgoingMessage): void =>
+        this.#supervise(broker.append([event]).then(() => undefined));
+      broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(topology, append));
       this.#local.start();
       topology.start();
       await declareTopology(this.#shared);

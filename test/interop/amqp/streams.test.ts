@@ -153,6 +153,17 @@ describe('a stream', () => {
     await reader.close();
   });
 
+  it('takes dead letters', async () => {
+    await raw.declare('s', stream());
+    const args = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 's' };
+    await raw.declare('q', { arguments: table(args) });
+    raw.publish('q', 'dies');
+    await raw.get('q', false);
+    raw.send(1, 'basic.reject', { deliveryTag: 1, requeue: false });
+    await raw.declare('q', { arguments: table(args) });
+    expect(await read(server.port, offset(text('first')))).toEqual(['dies']);
+  });
+
   it('takes part in transactions: its messages come with the commit, its deliveries are not given back', async () => {
     await raw.declare('s', stream());
     await raw.declare('q', { durable: true });

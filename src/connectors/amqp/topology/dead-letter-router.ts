@@ -1,3 +1,4 @@
+import type { Origin, OutgoingMessage } from '../../../core/message.js';
 import type { DeadLetter, DeadLetterCopy, DeadLetterRouter } from '../../../core/queue/types.js';
 import type { Death } from '../mapping/death-headers.js';
 import { DEATH_REASONS, deathHeaders, deathsOf, isCycle, withDeath } from '../mapping/death-headers.js';
@@ -10,31 +11,46 @@ import { EMPTY_TABLE } from '../wire/field-table.js';
 import type { Properties } from '../wire/properties.js';
 import { decodeProperties, encodeProperties } from '../wire/properties.js';
 import type { Topology } from './topology.js';
+import type { Queue } from './types.js';
 
 /** Frames any client takes: headers of dead letters from other protocols are made to fit in them. */
 const FOREIGN_FRAME_BYTES = 4096;
 
 /**
  * Routes dead letters of AMQP queues through their dead-letter exchange, as RabbitMQ does: by the queue's dead-letter key, or
- * by the message's own keys, with the trail of deaths in the headers and without its expiration.
+ * by the message's own keys, with the trail of deaths in the headers and without its expiration. `append` puts a letter on a
+ * stream.
  */
-export function deadLetterRouter(topology: Topology): DeadLetterRouter {
+export function deadLetterRouter(
+  topology: Topology,
+  append: (event: OutgoingMessage) => void,
+): DeadLetterRouter {
   return (rest, letter) => {
     const route = JSON.parse(rest) as DeadLetterRoute;
     const parts = partsOf(letter.message) ?? foreignParts(letter.message, route.queue, FOREIGN_FRAME_BYTES);
-    return copiesOf(topology, route, letter, parts);
+    const { queues, origin } = routed(topology, route, letter, parts);
+    const copies: DeadLetterCopy[] = [];
+    for (const { type, channel } of queues) {
+      // A stream is no queue of the core: it gets its letter behind the entry that removes the message.
+      if (type === 'stream') append({ channel, body: letter.message.body, origin });
+      else copies.push({ channel, originBytes: origin.bytes, originProtocol: origin.protocol });
+    }
+    return copies;
   };
 }
 
-function copiesOf(
-  topology: Topology,
-  route: DeadLetterRoute,
-  letter: DeadLetter,
-  parts: MessageParts,
-): readonly DeadLetterCopy[] {
+interface Routed {
+  readonly queues: readonly Queue[];
+  readonly origin: Origin;
+}
+
+const NO_ORIGIN: Origin = { protocol: '', bytes: new Uint8Array(0) };
+
+function routed(topology: Topology, route: DeadLetterRoute, letter: DeadLetter, parts: MessageParts): Routed {
   const vhost = topology.knownVhost(route.vhost);
   const exchange = vhost?.exchanges.get(route.exchange);
-  if (vhost === undefined || (exchange === undefined && route.exchange !== '')) return [];
+  if (vhost === undefined || (exchange === undefined && route.exchange !== ''))
+    return { queues: [], origin: NO_ORIGIN };
   const properties = readable(parts.properties);
   const headers = properties.headers ?? EMPTY_TABLE;
   const original = decodeRoute(parts.route);
@@ -56,10 +72,10 @@ function copiesOf(
     encodeProperties({ ...properties, headers: newHeaders, expiration: undefined }),
     route.routingKey === undefined ? parts.bcc : undefined,
   );
-  return vhost
+  const queues = vhost
     .route(exchange, keys, () => ({ ...properties, headers: newHeaders }))
-    .filter((queue) => letter.reason === 'rejected' || !isCycle(deaths, queue.name))
-    .map((queue) => ({ channel: queue.channel, originBytes: origin.bytes, originProtocol: origin.protocol }));
+    .filter((queue) => letter.reason === 'rejected' || !isCycle(deaths, queue.name));
+  return { queues, origin };
 }
 
 function readable(bytes: Uint8Array): Properties {
