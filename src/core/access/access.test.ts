@@ -27,9 +27,7 @@ afterEach(async () => {
   for (const broker of brokers.splice(0)) await broker.close();
 });
 
-async function gate(
-  rules = RULES,
-): Promise<{
+async function gate(rules = RULES): Promise<{
   readonly broker: OpenBroker;
   readonly gate: PolicyGate;
   readonly client: (id: string) => Client;

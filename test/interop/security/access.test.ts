@@ -266,6 +266,11 @@ describe('Pub/Sub', () => {
         details: 'User not authorized to perform this action.',
       });
     }
+    const overRest = (bearer: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${running.address('gcp').port}/v1/${topic('orders')}`, {
+        headers: { authorization: `Bearer ${bearer}` },
+      });
+    expect([(await overRest(tokens.alice)).status, (await overRest(tokens.bob)).status]).toEqual([200, 403]);
     const [topics] = await publisher.listTopics({ project: 'projects/p' }, call);
     expect(topics.map(({ name }) => name)).toEqual([topic('orders')]);
   });
@@ -403,6 +408,32 @@ describe('the native API', () => {
     ).toMatchObject({ code: 7, details: text });
     const downstream = client.downstream();
     expect(await downstream.get('native.reports')).toMatchObject({ IsError: true, Error: text });
+  });
+
+  it('is the same over REST', async () => {
+    const { port } = running.address('native-rest');
+    const send = async (channel: string, authorization?: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port}/queue/send`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(authorization === undefined ? {} : { authorization }),
+        },
+        body: JSON.stringify({ ClientID: 'root', Channel: channel, Body: 'eA==' }),
+      });
+      return { status: answer.status, body: (await answer.json()) as { message: string; data: unknown } };
+    };
+    expect(await send('native.orders')).toMatchObject({
+      status: 401,
+      body: { message: 'Error 421: authentication verification failed, ' },
+    });
+    const basic = `Basic ${Buffer.from(`anybody:${tokens.alice}`).toString('base64')}`;
+    for (const shown of [tokens.alice, `Bearer ${tokens.alice}`, basic]) {
+      expect(await send('native.orders', shown)).toMatchObject({ status: 200, body: { message: 'OK' } });
+    }
+    expect(await send('native.reports', tokens.alice)).toMatchObject({
+      body: { data: { IsError: true, Error: 'Error 412: access denied to resource' } },
+    });
   });
 
   it('a message cannot be sent by way of its own dead-letter rule', async () => {
