@@ -100,6 +100,20 @@ export const WIRE_MEASURES: readonly WireMeasure[] = [
     against: [],
   },
   {
+    id: 'native-upstream100',
+    load: 'native-upstream100',
+    wire: 'native-grpc',
+    phases: ['native upstream in hundreds', 'native downstream + ack all'],
+    against: [],
+  },
+  {
+    id: 'native-both',
+    load: 'native-both',
+    wire: 'native-grpc',
+    phases: ['native upstream and downstream at once'],
+    against: [],
+  },
+  {
     id: 'native-events',
     load: 'native-events',
     wire: 'native-grpc',

@@ -7,21 +7,45 @@ import {
   upstreamRequest,
   type Downstream,
 } from '../client/native.js';
-import { expect, paced, phase, sleep, waitUntil, type Load, type LoadJob } from './job.js';
+import {
+  expect,
+  paced,
+  phase,
+  sleep,
+  waitUntil,
+  type Load,
+  type LoadJob,
+  type Run,
+  type RunContext,
+} from './job.js';
 import { latencies } from './sqs.js';
 
-const BATCH = 10;
 const REQUESTS_OPEN = 64;
+/** The same messages under way in hundreds. */
+const HUNDREDS_OPEN = 16;
 const POLL_MESSAGES = 256;
 const POLL_WAIT_MS = 1000;
 const LATENCY_PER_SECOND = 200;
 
+/** How upstream requests are made: messages of each, and requests without an answer. */
+interface Upstream {
+  readonly batch: number;
+  readonly open: number;
+}
+
 /** Upstream requests of ten messages with 64 open, then one downstream drains with AckAll. */
-export const nativeUpstream: Load = async ({ job, label }) => {
+export const nativeUpstream: Load = (context) =>
+  sendThenDrain(context, 'upstream in tens', { batch: 10, open: REQUESTS_OPEN });
+
+/** The same in hundreds. */
+export const nativeUpstream100: Load = (context) =>
+  sendThenDrain(context, 'upstream in hundreds', { batch: 100, open: HUNDREDS_OPEN });
+
+async function sendThenDrain({ job, label }: RunContext, name: string, how: Upstream): Promise<Run> {
   const ledger = new Ledger();
   const channel = `bench.${label}`;
   const connection = await NativeConnection.open(job.port);
-  const send = await phase('upstream in tens', job, () => upstream(connection, channel, job, ledger));
+  const send = await phase(name, job, () => upstream({ connection, channel, job, ledger }, how));
   const drain = await phase('downstream + ack all', job, async () => {
     const poller = new Poller(connection, channel, ledger);
     await waitUntil(
@@ -33,6 +57,27 @@ export const nativeUpstream: Load = async ({ job, label }) => {
   });
   connection.close();
   return { phases: [send, drain], counts: ledger.counts(), drained: ledger.received >= ledger.confirmed };
+}
+
+/** Upstream in hundreds and downstream with AckAll at once, a connection each. */
+export const nativeBoth: Load = async ({ job, label }) => {
+  const ledger = new Ledger();
+  const channel = `bench.${label}`;
+  const sender = await NativeConnection.open(job.port);
+  const receiver = await NativeConnection.open(job.port);
+  const poller = new Poller(receiver, channel, ledger);
+  const run = await phase('upstream and downstream at once', job, async () => {
+    await upstream({ connection: sender, channel, job, ledger }, { batch: 100, open: HUNDREDS_OPEN });
+    await waitUntil(
+      () => poller.failure !== undefined || ledger.received >= ledger.confirmed,
+      job.drainSecondsMax,
+    );
+    return ledger.received;
+  });
+  await poller.stop();
+  sender.close();
+  receiver.close();
+  return { phases: [run], counts: ledger.counts(), drained: ledger.received >= ledger.confirmed };
 };
 
 /** 200 SendQueueMessage a second, one downstream that always waits: the way from send to delivery. */
@@ -69,11 +114,16 @@ export const nativeLatency: Load = async ({ job, label }) => {
   };
 };
 
+interface UpstreamTo {
+  readonly connection: NativeConnection;
+  readonly channel: string;
+  readonly job: LoadJob;
+  readonly ledger: Ledger;
+}
+
 async function upstream(
-  connection: NativeConnection,
-  channel: string,
-  job: LoadJob,
-  ledger: Ledger,
+  { connection, channel, job, ledger }: UpstreamTo,
+  { batch, open: openMax }: Upstream,
 ): Promise<number> {
   const template = queueMessageTemplate(channel);
   const end = performance.now() + job.seconds * 1000;
@@ -84,7 +134,7 @@ async function upstream(
     if (failure !== undefined || performance.now() >= end || ledger.sent >= job.messagesMax) return;
     const id = String(++requests);
     starts.set(id, ledger.sent);
-    const messages = Array.from({ length: BATCH }, () => {
+    const messages = Array.from({ length: batch }, () => {
       const message = Buffer.from(template.message);
       writeSequence(message, template.sequenceOffset, ledger.send());
       return message;
@@ -95,17 +145,17 @@ async function upstream(
     ({ requestId, errors }) => {
       const start = starts.get(requestId);
       const refused = errors.find((error) => error !== '');
-      if (start === undefined || refused !== undefined || errors.length !== BATCH) {
+      if (start === undefined || refused !== undefined || errors.length !== batch) {
         failure ??= new Error(`an upstream request failed: ${refused ?? 'wrong answer'}`);
         return;
       }
       starts.delete(requestId);
-      for (let sequence = start; sequence < start + BATCH; sequence++) ledger.confirm(sequence);
+      for (let sequence = start; sequence < start + batch; sequence++) ledger.confirm(sequence);
       sendNext(call);
     },
     (status) => (failure ??= new Error(`upstream ended: ${String(status.status)} ${status.message}`)),
   );
-  for (let open = 0; open < REQUESTS_OPEN; open++) sendNext(call);
+  for (let open = 0; open < openMax; open++) sendNext(call);
   await waitUntil(
     () =>
       failure !== undefined ||

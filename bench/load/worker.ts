@@ -1,7 +1,7 @@
 import { amqpBoth, amqpLatency, amqpPublishThenConsume } from './amqp.js';
 import type { Load, LoadJob, Run } from './job.js';
 import { nativeEvents, nativeRequests } from './native-live.js';
-import { nativeLatency, nativeUpstream } from './native.js';
+import { nativeBoth, nativeLatency, nativeUpstream, nativeUpstream100 } from './native.js';
 import { http2Echo, pubsubLatency, pubsubPublish1, pubsubPublish100 } from './pubsub.js';
 import { httpEcho, sqsLatency, sqsSend1, sqsSend10 } from './sqs.js';
 
@@ -11,10 +11,12 @@ const LOADS: Readonly<Record<string, Load>> = {
   'amqp-publish': amqpPublishThenConsume,
   'http-echo': httpEcho,
   'http2-echo': http2Echo,
+  'native-both': nativeBoth,
   'native-events': nativeEvents,
   'native-latency': nativeLatency,
   'native-requests': nativeRequests,
   'native-upstream': nativeUpstream,
+  'native-upstream100': nativeUpstream100,
   'pubsub-latency': pubsubLatency,
   'pubsub-publish1': pubsubPublish1,
   'pubsub-publish100': pubsubPublish100,
