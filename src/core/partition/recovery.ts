@@ -175,7 +175,6 @@ export class Recovery implements RecordVisitor {
     if (back.newSequence > 0) {
       family.nextSequence = Math.max(family.nextSequence, back.newSequence + back.sequences.length);
     }
-    const index = this.#found.get(family);
     back.sequences.forEach((sequence, i) => {
       const slot = this.#slot(family, sequence);
       if (slot < 0) return;
@@ -185,6 +184,8 @@ export class Recovery implements RecordVisitor {
         delayedTo: back.delayedTo,
         uncounted: back.uncounted,
       });
+      // Asked for here: looking for the slot may have made it.
+      const index = this.#found.get(family);
       index?.delete(sequence);
       index?.set(core.queues.table.sequence(slot), slot);
     });
