@@ -6,7 +6,12 @@ import { connectNats } from '../cluster/nats/connection.js';
 import { openNatsCoordinator } from '../cluster/nats/coordinator.js';
 import { BrokerError } from '../core/errors.js';
 import type { Journal } from '../core/ports/journal.js';
-import { journalNames, openJetStreamJournal, openNatsStream } from '../journal/jetstream/index.js';
+import {
+  journalNames,
+  openJetStreamJournal,
+  openNatsStream,
+  type JetStreamJournalOptions,
+} from '../journal/jetstream/index.js';
 import type { Config } from './settings.js';
 import { StandbyListeners } from './standby.js';
 
@@ -29,12 +34,15 @@ export interface OwnershipParts {
   readonly log: Log;
 }
 
+type Streams = Pick<JetStreamJournalOptions, 'names' | 'stream' | 'checkpoints'>;
+
 /** This node's part in a cluster: it waits until it owns everything, then has the journal, until it has to let go. */
 export class Ownership {
   readonly #p: OwnershipParts;
   #nc: NatsConnection | undefined;
   #coordinator: Coordinator | undefined;
   #claim: Claim | undefined;
+  #streams: Streams | undefined;
   #cancelled = false;
   #end: (reason: string) => void = () => undefined;
   /** Resolves with the reason when this node has to stop serving. */
@@ -49,6 +57,8 @@ export class Ownership {
   async acquire(): Promise<void> {
     const { id, log } = this.#p;
     const coordinator = await this.#joined();
+    // Looked for while this node waits: a take-over is shorter by it.
+    this.#streams = await this.#openStreams();
     this.#claim = await this.#waitForClaim(coordinator);
     log.info('this node is the owner', { node: id, epoch: this.#claim.epoch });
     void this.#claim.lost.then((reason) => this.#end(reason));
@@ -98,27 +108,30 @@ export class Ownership {
   }
 
   /** The journal, taken over from whoever had it before. */
-  async openJournal(): Promise<Journal> {
+  openJournal(): Promise<Journal> {
     const { config, clock, log } = this.#p;
-    const { name, replicas, maxBytes } = config.nats;
+    if (this.#streams === undefined || this.#claim === undefined) throw new Error('this node owns nothing');
+    return openJetStreamJournal({
+      ...this.#streams,
+      claim: this.#claim.epoch,
+      minFreeBytes: Math.min(config.store.minFreeBytes, config.nats.maxBytes / 10),
+      clock,
+      log,
+      onDeposed: (reason) => this.#end(reason),
+    });
+  }
+
+  async #openStreams(): Promise<Streams> {
+    const { name, replicas, maxBytes } = this.#p.config.nats;
     const nc = this.#nc;
-    if (nc === undefined || this.#claim === undefined) throw new Error('this node owns nothing');
+    if (nc === undefined) throw new Error('there is no connection');
     const names = journalNames(name, PARTITION);
     const bytesMax = maxBytes > 0 ? maxBytes : undefined;
     const [stream, checkpoints] = await Promise.all([
       openNatsStream({ nc, name: names.stream, subject: names.all, replicas, bytesMax }),
       openNatsStream({ nc, name: names.checkpoints, subject: names.allCheckpoints, replicas }),
     ]);
-    return openJetStreamJournal({
-      stream,
-      checkpoints,
-      names,
-      claim: this.#claim.epoch,
-      minFreeBytes: Math.min(config.store.minFreeBytes, maxBytes / 10),
-      clock,
-      log,
-      onDeposed: (reason) => this.#end(reason),
-    });
+    return { names, stream, checkpoints };
   }
 
   /** Ends the waiting. */

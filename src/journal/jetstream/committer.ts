@@ -39,7 +39,7 @@ export interface CommitterParts {
 
 /**
  * Publishes batches, several ahead, each expecting the sequence in front of its own; finds out what became of those without an
- * answer; and reports in order. docs/adr/0010 says why nothing here can confirm a batch that a later reader does not find.
+ * answer; and reports in order. docs/adr/0011 says why nothing here can confirm a batch that a later reader does not find.
  */
 export class Committer {
   readonly #p: CommitterParts;

@@ -43,7 +43,7 @@ export interface JetStreamJournalParts {
   readonly onDeposed: (reason: string) => void;
 }
 
-/** The journal in a JetStream stream; docs/adr/0010 says why it is as it is. */
+/** The journal in a JetStream stream; docs/adr/0011 says why it is as it is. */
 export class JetStreamJournal implements Journal {
   readonly extentBytes: number;
   readonly #p: JetStreamJournalParts;

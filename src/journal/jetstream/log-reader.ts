@@ -7,6 +7,9 @@ import type { StoredMessage } from './stream.js';
 /** Messages a writer has under way at once: so many at most may be stored and yet be taken back by its next mark. */
 export const IN_FLIGHT_MAX = 8;
 
+/** More in a row of the newest writer that do not continue the log than it could have had under way: something is missing. */
+const STRAYS_MAX = 128;
+
 /** Where a reader stands: behind all messages below `seq`. */
 export interface ReadState {
   readonly seq: number;
@@ -39,6 +42,8 @@ export class LogReader {
   /** One past the last byte of anything in the stream, log or not. */
   reached: Position = 0;
   passedOver = 0;
+  /** Of the newest writer, since the last one that was part of the log. */
+  #strays = 0;
 
   /** `visit` gets one message, or all parts of one entry. */
   constructor(state: ReadState | undefined, visit: (groups: readonly LoggedGroup[]) => void) {
@@ -70,7 +75,7 @@ export class LogReader {
     }
     const last = this.#parts.at(-1);
     if (header.kind === GroupKind.middle || header.kind === GroupKind.last) {
-      if (last === undefined || endOf(last) !== header.start) this.passedOver += 1;
+      if (last === undefined || endOf(last) !== header.start) this.#stray(message.seq);
       else {
         this.#parts.push(group);
         if (header.kind === GroupKind.last) this.#accept(this.#parts, end);
@@ -78,7 +83,7 @@ export class LogReader {
       return;
     }
     if (header.prev !== this.#end) {
-      this.passedOver += 1;
+      this.#stray(message.seq);
       return;
     }
     this.#parts = [group];
@@ -92,6 +97,7 @@ export class LogReader {
 
   #accept(groups: readonly LoggedGroup[], end: Position): void {
     this.#parts = [];
+    this.#strays = 0;
     this.#end = end;
     this.#held.push(groups);
     if (this.#held.length <= IN_FLIGHT_MAX) return;
@@ -99,8 +105,16 @@ export class LogReader {
     if (oldest !== undefined) this.#visit(oldest);
   }
 
+  #stray(seq: number): void {
+    this.passedOver += 1;
+    this.#strays += 1;
+    if (this.#strays > STRAYS_MAX)
+      throw new BrokerError('internal', `the journal's stream lacks messages in front of message ${seq}`);
+  }
+
   #mark(seq: number, header: GroupHeader): void {
     this.#epoch = seq;
+    this.#strays = 0;
     this.#parts = [];
     if (header.prev === ANYWHERE) return;
     this.#held = this.#held.filter(([first]) => (first?.header.start ?? 0) < header.prev);

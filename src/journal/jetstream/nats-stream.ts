@@ -1,5 +1,4 @@
 import {
-  DeliverPolicy,
   DiscardPolicy,
   jetstream,
   JetStreamApiCodes,
@@ -15,10 +14,10 @@ import { BrokerError } from '../../core/errors.js';
 import { PublishError, type Expected, type FencedStream, type StoredMessage } from './stream.js';
 
 const REQUEST_TIMEOUT_MS = 2_000;
-/** Without a message for that long a read gives up. */
-const READ_IDLE_MS = 10_000;
-/** Bytes a read has under way. */
-const READ_BYTES = 16 << 20;
+/** Messages a read asks for ahead, and how often it asks for one. */
+const READS_IN_FLIGHT = 32;
+const READ_TRIES = 30;
+const READ_RETRY_MS = 200;
 /** JetStream's codes for: no space in the stream, in the account, on the server. */
 const FULL: ReadonlySet<number> = new Set([10077, 10047, 10023, 10028, 10122]);
 
@@ -48,6 +47,7 @@ export async function openNatsStream(options: NatsStreamOptions): Promise<Fenced
         retention: RetentionPolicy.Limits,
         storage: StorageType.File,
         num_replicas: replicas,
+        allow_direct: true,
         discard: DiscardPolicy.New,
         ...(bytesMax === undefined ? {} : { max_bytes: bytesMax }),
       });
@@ -118,32 +118,35 @@ class NatsStream implements FencedStream {
 
   async read(from: number, to: number, visit: (message: StoredMessage) => void): Promise<void> {
     if (from > to) return;
-    const consumer = await this.#js.consumers.get(this.#name, {
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: from,
-    });
-    const messages = await consumer.consume({ max_bytes: READ_BYTES });
-    let timer: NodeJS.Timeout | undefined;
-    let isDone = false;
-    const stop = (): void => void messages.close();
-    const arm = (): void => {
-      clearTimeout(timer);
-      timer = setTimeout(stop, READ_IDLE_MS);
-    };
+    const first = (await this.#jsm.streams.info(this.#name)).state.first_seq;
+    const asked: Promise<StoredMessage | undefined>[] = [];
+    let next = Math.max(from, first);
     try {
-      arm();
-      for await (const message of messages) {
-        arm();
-        if (message.seq <= to) visit({ seq: message.seq, subject: message.subject, payload: message.data });
-        isDone = message.seq >= to;
-        if (isDone) break;
+      for (let seq = next; seq <= to; seq++) {
+        while (asked.length < READS_IN_FLIGHT && next <= to) asked.push(this.#readOne(next++, to));
+        const message = await asked.shift();
+        if (message !== undefined) visit(message);
       }
     } finally {
-      clearTimeout(timer);
-      await messages.close();
-      await consumer.delete().catch(() => undefined);
+      // What is still under way when one failed is nobody's any more.
+      await Promise.allSettled(asked);
     }
-    if (!isDone) throw new BrokerError('unavailable', `the stream ${this.#name} cannot be read`);
+  }
+
+  /** Any replica may answer, and one may lag: that a message is not there counts only when the leader says so, who has the one at `to`. */
+  async #readOne(seq: number, to: number): Promise<StoredMessage | undefined> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const found = await this.#jsm.direct.getMessage(this.#name, { seq });
+        if (found !== null) return { seq: found.seq, subject: found.subject, payload: found.data };
+        if ((await this.get(to)) === undefined)
+          throw new Error('the leader does not have the last message yet');
+        return await this.get(seq);
+      } catch (error) {
+        if (tries >= READ_TRIES) throw failed(error);
+        await new Promise((resolve) => setTimeout(resolve, READ_RETRY_MS));
+      }
+    }
   }
 
   async purge(subject: string): Promise<void> {
