@@ -111,7 +111,7 @@ export async function spawnBroker(options: ProcessOptions): Promise<BrokerProces
     child.kill(signal);
     return exited;
   };
-  const line = await firstOf(ready, exited, options.readyTimeoutMs ?? 30_000);
+  const line = await firstOf(ready, exited, options.readyTimeoutMs ?? 60_000);
   if (line === undefined) {
     await kill();
     throw new Error(
