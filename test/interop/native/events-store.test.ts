@@ -76,13 +76,13 @@ describe('SendEventsStream', () => {
     const results = await Promise.all(
       Array.from({ length: 300 }, (_, i) =>
         stream.request(
-          i === 100 ? { ...base, Channel: 'a b' } : i === 101 ? { ...base, Store: false } : base,
+          i === 100 ? { ...base, Channel: 'a b' } : i === 101 ? { ...base, ClientID: '' } : base,
           'EventID',
         ),
       ),
     );
     expect(results[100]).toMatchObject({ Sent: false, Error: TEXTS.whiteSpace });
-    expect(results[101]).toMatchObject({ Sent: false });
+    expect(results[101]).toMatchObject({ Sent: false, Error: TEXTS.clientId });
     expect(results.filter((result) => result.Sent)).toHaveLength(298);
     stream.end();
     expect(await stream.ended).toMatchObject({ code: 0 });
