@@ -1,8 +1,12 @@
-import type { Delivery } from '../../core/queue/types.js';
+import type { Delivery, Settlement } from '../../core/queue/types.js';
 import type { DeliveryVerdict, HandedMessage } from './extensions.js';
 import { messageFields } from './message-mapping.js';
 import type { SubscriptionInfo } from './registry/records.js';
 import type { GcpServices } from './services.js';
+
+/** Pause before a refused delivery comes again: after the first one, and at most. */
+const REFUSED_MIN_MS = 100;
+const REFUSED_MAX_MS = 60_000;
 
 /**
  * A delivery as its subscription hands it out: what the delivery steps make of it, or what they decide. A promise only when the
@@ -21,6 +25,13 @@ export function handOver(
 /** Whether what the subscription hands out has to go through the delivery steps. */
 export function hasTransforms({ resource }: SubscriptionInfo): boolean {
   return resource.messageTransforms.some(({ disabled }) => !disabled);
+}
+
+/** How a refused delivery goes back. Without a retry policy it would come again at once, and fail again, for as long as it lives. */
+export function refusalOf({ resource }: SubscriptionInfo, { receiveCount }: Delivery): Settlement {
+  if (resource.retryPolicy !== undefined) return { kind: 'nack', to: 'origin' };
+  const delayMs = Math.min(REFUSED_MIN_MS * 2 ** (receiveCount - 1), REFUSED_MAX_MS);
+  return { kind: 'nack', to: 'origin', delayMs };
 }
 
 async function runSteps(

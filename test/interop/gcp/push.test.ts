@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { channelName } from '../../../src/core/channel-name.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { startServer, urlOf, useServer } from '../../support/server.js';
-import { connectClients, eventually, subscriptionName, topicName, type Clients } from './clients.js';
+import { collect, connectClients, eventually, subscriptionName, topicName, type Clients } from './clients.js';
 import { PushEndpoint } from './push-endpoint.js';
 
 describe('push', () => {
@@ -151,6 +151,23 @@ describe('push', () => {
     expect(payload.exp! - payload.iat!).toBe(3600);
     const { keys: published } = (await (await fetch(discovery.jwks_uri)).json()) as { keys: object[] };
     expect(published.every((key) => !('d' in key))).toBe(true);
+  });
+
+  it('counts its attempts, and gives up to the dead-letter topic', async () => {
+    endpoint.answer = () => 500;
+    const letters = topicName(`push-${id}-dead`);
+    await clients.publisher.createTopic({ name: letters });
+    await clients.subscriber.createSubscription({
+      name: subscriptionName(`push-${id}-dead`),
+      topic: letters,
+    });
+    await subscribe({}, { deadLetterPolicy: { deadLetterTopic: letters, maxDeliveryAttempts: 5 } });
+    await publish(['hopeless']);
+    const [letter] = await collect(clients.pubsub.subscription(`push-${id}-dead`), 1);
+    expect(String(letter?.data)).toBe('hopeless');
+    expect(endpoint.requests.map(({ json }) => json.deliveryAttempt)).toEqual([1, 2, 3, 4, 5]);
+    await clients.pubsub.subscription(`push-${id}-dead`).close();
+    expect(isEmpty()).toBe(true);
   });
 
   it('is switched on and off', async () => {

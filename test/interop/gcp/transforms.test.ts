@@ -1,7 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useServer } from '../../support/server.js';
-import { collect, connectClients, subscriptionName, topicName, type Clients } from './clients.js';
+import { collect, connectClients, eventually, subscriptionName, topicName, type Clients } from './clients.js';
+import { PushEndpoint } from './push-endpoint.js';
 
 describe('message transforms', () => {
   const server = useServer({ connectors: ['gcp'], config: { store: { engine: 'memory' } } });
@@ -98,7 +99,40 @@ describe('message transforms', () => {
     const pull = { subscription: subscriptionName('fail'), maxMessages: 1, returnImmediately: true };
     const [{ receivedMessages }] = await clients.subscriber.pull(pull);
     expect(receivedMessages).toEqual([]);
-    expect(waiting('fail')).toMatchObject({ ready: 1, inFlight: 0 });
+    expect(waiting('fail')).toMatchObject({ ready: 0, delayed: 1, inFlight: 0 });
+  });
+
+  it('send what fails in a subscription to its dead-letter topic, through streams and push', async () => {
+    const endpoint = new PushEndpoint();
+    const pushEndpoint = await endpoint.start();
+    for (const [id, pushConfig] of [
+      ['pulled-letters', {}],
+      ['pushed-letters', { pushEndpoint }],
+    ] as const) {
+      await create(`${id}-dead`, [], []);
+      const deadLetterPolicy = { deadLetterTopic: topicName(`${id}-dead`), maxDeliveryAttempts: 5 };
+      const broken = udf('broken', 'if (message.data === "bad") throw new Error("no"); return message;');
+      await create(id, [], [broken], {
+        deadLetterPolicy,
+        pushConfig,
+        retryPolicy: { minimumBackoff: { seconds: 0 }, maximumBackoff: { seconds: 0 } },
+      });
+      await publish(id, ['bad', 'good']);
+      const subscription = clients.pubsub.subscription(id);
+      const pulled: string[] = [];
+      if (id === 'pulled-letters') {
+        subscription.on('message', (message) => {
+          pulled.push(String(message.data));
+          message.ack();
+        });
+      }
+      expect(await received(`${id}-dead`, 1)).toEqual(['bad']);
+      await eventually(() => endpoint.requests.length + pulled.length > 0);
+      await subscription.close();
+      if (id === 'pulled-letters') expect(pulled).toEqual(['good']);
+    }
+    expect(endpoint.requests.map(({ text, json }) => [text, json.deliveryAttempt])).toEqual([['good', 1]]);
+    await endpoint.stop();
   });
 
   it('are refused when they cannot run', async () => {

@@ -4,7 +4,7 @@ import type { Log } from '../../../base/log.js';
 import { BrokerError } from '../../../core/errors.js';
 import type { Consumer, Delivery, Settlement } from '../../../core/queue/types.js';
 import type { OutgoingHttp, PostOutcome } from '../../kit/outgoing/http-client.js';
-import { handOver } from '../hand-over.js';
+import { handOver, refusalOf } from '../hand-over.js';
 import type { SubscriptionInfo } from '../registry/records.js';
 import { subscriptionChannel } from '../resource-names.js';
 import type { GcpServices } from '../services.js';
@@ -175,7 +175,7 @@ export class PushPump {
     if (handed === 'drop' || handed === 'refuse') {
       // Its transform decided: that tells nothing of the endpoint.
       this.#window.abandoned();
-      await this.#settle(delivery, handed === 'drop' ? { kind: 'ack' } : NACK);
+      await this.#settle(delivery, handed === 'drop' ? { kind: 'ack' } : refusalOf(info, delivery));
       return;
     }
     let outcome: PostOutcome;

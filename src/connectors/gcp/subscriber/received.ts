@@ -1,7 +1,7 @@
 import type { Delivery } from '../../../core/queue/types.js';
 import { GCP_LIMITS } from '../config.js';
 import type { HandedMessage } from '../extensions.js';
-import { handOver } from '../hand-over.js';
+import { handOver, refusalOf } from '../hand-over.js';
 import { messageFields } from '../message-mapping.js';
 import type { GcpServices } from '../services.js';
 import { encodeReceivedMessages, receivedLength, type ReceivedParts } from '../wire/received-messages.js';
@@ -66,7 +66,7 @@ export async function transformed(
       continue;
     }
     const settlement =
-      verdict === 'drop' ? ({ kind: 'ack' } as const) : ({ kind: 'nack', to: 'origin' } as const);
+      verdict === 'drop' ? ({ kind: 'ack' } as const) : refusalOf(subscription.info, delivery);
     const settled = services.broker.settle({ tokens: [delivery], settlement });
     subscription.held.release(subscription.channel(), [delivery]);
     subscription.leasesChanged();
