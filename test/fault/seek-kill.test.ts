@@ -4,7 +4,7 @@ import { temporaryFolder } from '../support/folder.js';
 import { spawnBroker } from '../support/process.js';
 import { randomFrom } from '../support/random.js';
 
-const KILLS = 4;
+const KILLS = Number(process.env['FAULT_KILLS'] ?? 2);
 const KEYS = 5;
 /** Another one each day, the same all day. */
 const SEED = Number(process.env['FAULT_SEED'] ?? Math.floor(Date.now() / 86_400_000));
