@@ -103,7 +103,7 @@ function grpcServer(): Server {
       { endStream: true },
     );
   });
-  server.on('unknownProtocol', (socket) => {
+  server.on('unknownProtocol', (socket: Socket) => {
     socket.end(
       'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
     );

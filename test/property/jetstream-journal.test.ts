@@ -83,10 +83,10 @@ async function turn(clock: ManualClock): Promise<void> {
 
 /** Lets `work` come to its end in simulated time. */
 async function finish<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
-  let isDone = false;
-  const watched = work.finally(() => (isDone = true));
+  const state = { isDone: false };
+  const watched = work.finally(() => (state.isDone = true));
   watched.catch(() => undefined);
-  for (let i = 0; i < 20_000 && !isDone; i++) await turn(clock);
+  for (let i = 0; i < 20_000 && !state.isDone; i++) await turn(clock);
   return watched;
 }
 

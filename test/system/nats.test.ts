@@ -5,6 +5,8 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/folder.js';
 import { natsMissing, startNats, type NatsServers } from '../support/nats-server.js';
@@ -18,21 +20,17 @@ class Load {
   readonly confirmed = new Set<string>();
   /** When the last send before now was confirmed, and the longest time without one. */
   longestPauseMs = 0;
-  #client: SQSClient;
+  readonly #client: () => SQSClient;
   #isStopped = false;
   #sent = 0;
   #lastAt = performance.now();
   readonly #name: string;
   readonly #senders: Promise<void>[];
 
-  constructor(name: string, client: SQSClient) {
+  constructor(name: string, client: () => SQSClient) {
     this.#name = name;
     this.#client = client;
     this.#senders = Array.from({ length: SENDERS }, () => this.#send());
-  }
-
-  moveTo(client: SQSClient): void {
-    this.#client = client;
   }
 
   async until(count: number): Promise<void> {
@@ -48,7 +46,7 @@ class Load {
     while (!this.#isStopped) {
       const body = `${this.#name}-${this.#sent++}`;
       try {
-        await this.#client.send(new SendMessageCommand({ QueueUrl: QUEUE, MessageBody: body }));
+        await this.#client().send(new SendMessageCommand({ QueueUrl: QUEUE, MessageBody: body }));
         const now = performance.now();
         this.longestPauseMs = Math.max(this.longestPauseMs, now - this.#lastAt);
         this.#lastAt = now;
@@ -61,9 +59,21 @@ class Load {
   }
 }
 
+const clients = new Map<number, SQSClient>();
+
+/** A client of the port that the node named last: a node that begins again has new ones. */
 function clientOf(broker: BrokerProcess): SQSClient {
+  const line = broker.lines.findLast(({ addresses }) => addresses !== undefined);
+  const addresses = line?.['addresses'] as Readonly<Record<string, string>>;
+  const port = Number(addresses['aws']?.split(':').at(-1));
+  const client = clients.get(port) ?? newClient(port);
+  clients.set(port, client);
+  return client;
+}
+
+function newClient(port: number): SQSClient {
   return new SQSClient({
-    endpoint: `http://127.0.0.1:${broker.port('aws')}`,
+    endpoint: `http://127.0.0.1:${port}`,
     region: 'us-east-1',
     credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
     maxAttempts: 1,
@@ -119,16 +129,31 @@ describe.skipIf(natsMissing !== undefined)('two nodes on three NATS servers', ()
     return started;
   }
 
-  /** Waits until a standby serves; its ports are those of the `ready` line. */
-  async function serving(standby: BrokerProcess): Promise<BrokerProcess> {
-    for (;;) {
-      const line = standby.lines.find((one) => one['message'] === 'ready');
-      if (line !== undefined) {
-        const port = (name: string): number =>
-          Number((line['addresses'] as Record<string, string>)[name]?.split(':').at(-1));
-        return { ...standby, port, lines: standby.lines };
-      }
+  /** Waits until a standby serves. */
+  async function serving(standby: BrokerProcess): Promise<void> {
+    while (!standby.lines.some((line) => line['message'] === 'ready'))
       await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+
+  /** Unix time in ms at which the node became the owner, by its log. */
+  function whenOwner(broker: BrokerProcess): number {
+    const line = broker.lines.findLast((one) => one['message'] === 'this node is the owner');
+    return Date.parse(String(line?.['time']));
+  }
+
+  /** Unix time in ms at which the node had given everything back, by its log. */
+  function stoppedWallMs(broker: BrokerProcess): number {
+    return Date.parse(String(broker.lines.findLast((one) => one['message'] === 'stopped')?.['time']));
+  }
+
+  /** Index of the server that leads the journal's stream. */
+  async function leader(): Promise<number> {
+    const nc = await connect({ servers: nats.url.split(',') });
+    try {
+      const info = await (await jetstreamManager(nc)).streams.info('polymq-journal-0');
+      return nats.names.indexOf(info.cluster?.leader ?? '');
+    } finally {
+      await nc.close();
     }
   }
 
@@ -144,47 +169,50 @@ describe.skipIf(natsMissing !== undefined)('two nodes on three NATS servers', ()
     expect((await fetch(`http://127.0.0.1:${second.port('api')}/ready`)).status).toBe(503);
     expect((await fetch(`http://127.0.0.1:${second.port('api')}/health`)).status).toBe(200);
 
-    const killed = new Load('killed', clientOf(first));
+    let owner = first;
+    const killed = new Load('killed', () => clientOf(owner));
     await killed.until(300);
     const killedAt = performance.now();
+    const killedWallMs = Date.now();
     await first.kill('SIGKILL');
-    const owner = await serving(second);
+    await serving(second);
     const takeoverMs = performance.now() - killedAt;
-    killed.moveTo(clientOf(owner));
+    owner = second;
     await killed.until(killed.confirmed.size + 200);
     await killed.stop();
-    expect(takeoverMs).toBeLessThan(5000);
+    const ownedMs = whenOwner(second) - killedWallMs;
+    // To own is a matter of the lease; to open is one of the processor, of which a busy machine gives little.
+    expect(ownedMs).toBeLessThan(4000);
+    expect(takeoverMs).toBeLessThan(8000);
 
     const third = await node('standby');
-    const polite = new Load('polite', clientOf(owner));
+    const polite = new Load('polite', () => clientOf(owner));
     await polite.until(200);
     const askedAt = performance.now();
-    const exited = owner.kill('SIGTERM');
-    const next = await serving(third);
+    const exited = second.kill('SIGTERM');
+    await serving(third);
     const handOverMs = performance.now() - askedAt;
     expect(await exited).toEqual({ code: 0, signal: null });
-    polite.moveTo(clientOf(next));
+    owner = third;
     await polite.until(polite.confirmed.size + 200);
     await polite.stop();
 
-    const server = new Load('server', clientOf(next));
+    const server = new Load('server', () => clientOf(owner));
     await server.until(200);
-    await nats.kill(0);
+    const leading = await leader();
+    await nats.kill(leading);
     await server.until(server.confirmed.size + 300);
-    await nats.restart(0);
+    await nats.restart(leading);
     await server.until(server.confirmed.size + 100);
     await server.stop();
 
     console.log(
-      `takeover after a crash ${takeoverMs.toFixed(0)} ms, hand-over ${handOverMs.toFixed(0)} ms, ` +
+      `takeover after a crash ${takeoverMs.toFixed(0)} ms (owner after ${ownedMs} ms), hand-over ${handOverMs.toFixed(0)} ms, ` +
         `longest pause with a NATS server gone ${server.longestPauseMs.toFixed(0)} ms`,
     );
-    // Without a bound in ms of its own machine: a lease that runs out instead takes longer than this on any.
-    expect(handOverMs).toBeLessThan(2500);
+    expect(whenOwner(third) - stoppedWallMs(second)).toBeLessThan(500);
     expect(server.longestPauseMs).toBeLessThan(8000);
-    const current = third.lines.filter((one) => one['message'] === 'ready');
-    expect(current).toHaveLength(1);
-    const found = await drain(clientOf(next));
+    const found = await drain(clientOf(owner));
     for (const load of [killed, polite, server])
       expect([...load.confirmed].filter((body) => !found.has(body))).toEqual([]);
   });

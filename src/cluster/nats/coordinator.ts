@@ -16,7 +16,7 @@ export interface CoordinatorTimes {
   readonly beatMs: number;
 }
 
-export const DEFAULT_COORDINATOR_TIMES: CoordinatorTimes = { leaseMs: 2_500, beatMs: 500 };
+export const DEFAULT_COORDINATOR_TIMES: CoordinatorTimes = { leaseMs: 2_000, beatMs: 400 };
 
 /** A member whose signs of life were missing for so many beats is gone; and who sees no signs at all is blind. */
 const BEATS_MISSED_MAX = 4;
@@ -49,8 +49,8 @@ export async function openNatsCoordinator(options: NatsCoordinatorOptions): Prom
     // Reads ask the leader: a replica may lag behind a claim that was just made.
     allow_direct: false,
   });
-  // What members left behind that are long gone.
-  if (kv instanceof Bucket) await kv.purgeDeletes(FORGET_AFTER_MS).catch(() => undefined);
+  // What members left behind that are long gone. Nobody waits for it: it may take as long as it likes.
+  if (kv instanceof Bucket) kv.purgeDeletes(FORGET_AFTER_MS).catch(() => undefined);
   const coordinator = new NatsCoordinator(options, kv);
   await coordinator.start();
   return coordinator;

@@ -18,7 +18,9 @@ export const natsSettings = z.object({
       'Name of the cluster: streams, subjects and the bucket begin with it. Nodes of one cluster share it.',
     ),
   replicas: z
-    .union([z.literal(1), z.literal(3), z.literal(5)])
+    .number()
+    .int()
+    .refine((count) => count === 1 || count === 3 || count === 5, 'must be 1, 3 or 5')
     .default(3)
     .describe('Copies of everything, for streams that do not exist yet. 1 loses messages with its server.'),
   maxBytes: z
@@ -34,7 +36,7 @@ export const natsSettings = z.object({
     .int()
     .min(500)
     .max(60_000)
-    .default(2_500)
+    .default(2_000)
     .describe('A node that was not heard of for that long loses what it owns to another.'),
   user: z.string().default('').describe('User name at NATS.'),
   password: z.string().default('').describe('Password at NATS.').meta({ secret: true }),
