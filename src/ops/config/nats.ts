@@ -20,7 +20,8 @@ export const natsSettings = z.object({
   replicas: z
     .number()
     .int()
-    .refine((count) => count === 1 || count === 3 || count === 5, 'must be 1, 3 or 5')
+    .min(1)
+    .max(5)
     .default(3)
     .describe('Copies of everything, for streams that do not exist yet. 1 loses messages with its server.'),
   maxBytes: z
