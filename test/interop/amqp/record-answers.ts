@@ -29,6 +29,7 @@ async function record(wanted: readonly string[]): Promise<void> {
   const inOrder = Object.fromEntries(
     Object.keys(PROBES).flatMap((name) => (recorded[name] === undefined ? [] : [[name, recorded[name]]])),
   );
+  // Prettier's form follows with `npm run format`.
   writeFileSync(FILE, `${JSON.stringify(inOrder, undefined, 2)}\n`);
 }
 
