@@ -76,11 +76,6 @@ export class Security {
     return this.#gate;
   }
 
-  /** Refused operations so far. */
-  get denied(): number {
-    return this.#gate?.denied ?? 0;
-  }
-
   start(): void {
     for (const part of this.#parts) this.#lookLater(part);
   }
