@@ -1,6 +1,8 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
+import { SystemClock } from '../../src/base/clock.js';
 import { runProgram } from '../../src/app/cli/program.js';
 import { channelName } from '../../src/core/channel-name.js';
 import { temporaryFolder } from '../support/folder.js';
@@ -21,6 +23,8 @@ describe('polymq store', () => {
       environment: {},
       out: (text) => (out += text),
       error: (text) => (error += text),
+      input: () => Readable.from([]),
+      clock: new SystemClock(),
     });
     return { code, out, error };
   }
