@@ -4,7 +4,7 @@ import type { MessageTable } from './message-table.js';
 import type { LeaseToken } from './types.js';
 
 /** Of one family; the oldest are forgotten first. */
-export const LAPSED_LEASES_MAX = 10_000;
+const LAPSED_LEASES_MAX = 10_000;
 
 interface Lapsed {
   readonly slot: number;
