@@ -9,6 +9,8 @@ import { NO_FAULTS, SimulatedConnection, SimulatedStream } from '../support/simu
 const SEEDS = Number(process.env['POLYMQ_SEEDS'] ?? 150);
 const FIRST_SEED = Number(process.env['POLYMQ_SEED'] ?? 1);
 const EXTENT_BYTES = 8192;
+/** Short, so that owners give up what may yet be stored. */
+const GIVE_UP_MS = 120;
 /** Small, so that large entries go in parts. */
 const PAYLOAD_BYTES_MAX = 4096;
 const names = journalNames('sim', 0);
@@ -42,6 +44,7 @@ class Owner {
       names,
       claim,
       extentBytes: EXTENT_BYTES,
+      giveUpMs: GIVE_UP_MS,
       clock: this.#clock,
       log: silentLog,
       onDeposed: () => (this.deposed = true),

@@ -11,8 +11,6 @@ import { PublishError, type FencedStream } from './stream.js';
 
 /** Pause before something is asked again that got no answer. */
 const RETRY_MS = 100;
-/** Without a word from the stream for that long, what waits is reported as lost. */
-const GIVE_UP_MS = 10_000;
 /** Longest that a commit may be overdue before new messages are refused. */
 const OVERDUE_MS = 2_000;
 
@@ -21,6 +19,8 @@ export interface CommitterParts {
   readonly names: JournalNames;
   readonly extentBytes: number;
   readonly claim: number;
+  /** Without a word from the stream for that long, what waits is reported as lost. */
+  readonly giveUpMs: number;
   /** Sequence of this writer's mark, which is the last of the log. */
   readonly epoch: number;
   readonly logEnd: Position;
@@ -171,7 +171,16 @@ export class Committer {
    * expected before, or behind something that makes its earlier copies void.
    */
   async #settle(): Promise<void> {
-    const deadline = performance.now() + GIVE_UP_MS;
+    const patience = { isOver: false };
+    const timer = this.#p.clock.after(this.#p.giveUpMs, () => (patience.isOver = true));
+    try {
+      await this.#settleWhile(patience);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  async #settleWhile(patience: { readonly isOver: boolean }): Promise<void> {
     // A refusal for want of space is final only when no earlier copy is unanswered.
     let mayBeThere = this.#inFlight.some((batch) => batch.state === 'unknown');
     for (;;) {
@@ -195,7 +204,7 @@ export class Committer {
         continue;
       }
       if ((first.state as string) === 'unknown') mayBeThere = true;
-      if (performance.now() > deadline) {
+      if (patience.isOver) {
         this.#giveUp(new BrokerError('unavailable', 'NATS does not answer'));
         return;
       }

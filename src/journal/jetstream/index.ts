@@ -12,6 +12,7 @@ export { journalNames } from './names.js';
 export { openNatsStream } from './nats-stream.js';
 
 const DEFAULT_EXTENT_BYTES = 32 << 20;
+const DEFAULT_GIVE_UP_MS = 10_000;
 const DEFAULT_FRESH_BYTES_MAX = 64 << 20;
 /** How often a mark is tried while others write theirs or nobody answers. */
 const TRIES = 20;
@@ -28,6 +29,8 @@ export interface JetStreamJournalOptions {
   readonly freshBytesMax?: number;
   /** `space().low` when the stream's own bound leaves less. */
   readonly minFreeBytes?: number;
+  /** Without a word from the stream for that long, what waits is reported as lost. */
+  readonly giveUpMs?: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly onDeposed?: (reason: string) => void;
@@ -54,6 +57,7 @@ export async function openJetStreamJournal(options: JetStreamJournalOptions): Pr
         epoch,
         freshBytesMax: options.freshBytesMax ?? DEFAULT_FRESH_BYTES_MAX,
         minFreeBytes: options.minFreeBytes ?? 0,
+        giveUpMs: options.giveUpMs ?? DEFAULT_GIVE_UP_MS,
         onDeposed: options.onDeposed ?? (() => undefined),
       });
     } catch (error) {

@@ -34,6 +34,7 @@ export interface JetStreamJournalParts {
   readonly extentBytes: number;
   readonly freshBytesMax: number;
   readonly minFreeBytes: number;
+  readonly giveUpMs: number;
   /** Epoch of the claim, and the sequence of the mark that was written for it. */
   readonly claim: number;
   readonly epoch: number;
@@ -129,12 +130,13 @@ export class JetStreamJournal implements Journal {
     const writer = this.#writer;
     if (writer === undefined)
       throw new BrokerError('internal', 'the journal must be replayed before it starts');
-    const { stream, names, claim, epoch, clock, log, onDeposed } = this.#p;
+    const { stream, names, claim, giveUpMs, epoch, clock, log, onDeposed } = this.#p;
     const committer = new Committer({
       stream,
       names,
       extentBytes: this.extentBytes,
       claim,
+      giveUpMs,
       epoch,
       logEnd: this.#replayFrom.position,
       clock,
