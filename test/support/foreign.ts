@@ -73,8 +73,6 @@ export function foreignTools(): readonly ForeignTool[] {
     { name: 'php-amqplib', found: phpWith('PhpAmqpLib'), debianPackage: 'php-amqplib' },
     { name: 'amqp-tools', found: amqpTools(), debianPackage: 'amqp-tools' },
     { name: 'boto3', found: pythonWith('boto3'), debianPackage: 'python3-boto3' },
-    // Not among Debian's packages: by hand, `pip install kubemq==4.1.5`.
-    { name: 'kubemq for Python', found: pythonWith('kubemq'), debianPackage: undefined },
     { name: 'AWS CLI', found: program('aws'), debianPackage: 'awscli' },
     { name: 'NATS server', found: program('nats-server'), debianPackage: 'nats-server' },
     // Not started to ask its version: that takes Erlang seconds.
