@@ -4,7 +4,9 @@ import sys
 
 from kombu import Connection, Consumer, Exchange, Producer, Queue
 
-connection = Connection(f"amqp://guest:guest@127.0.0.1:{sys.argv[1]}//")
+# Confirmed, so that what was published is in the queue when it is counted.
+options = {"confirm_publish": True}
+connection = Connection(f"amqp://guest:guest@127.0.0.1:{sys.argv[1]}//", transport_options=options)
 channel = connection.channel()
 exchange = Exchange("kombu.x", "topic", durable=True)
 queue = Queue("kombu.q", exchange, routing_key="a.#", max_priority=5, expires=60)(channel)
