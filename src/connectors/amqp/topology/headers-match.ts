@@ -49,8 +49,7 @@ export function headersMatch(bindingArguments: FieldTable, headers: FieldTable):
 export function sameValue(a: FieldValue, b: FieldValue): boolean {
   const x = numeric(a);
   const y = numeric(b);
-  // Only `==` compares a bigint with a number by value.
-  // eslint-disable-next-line eqeqeq -- see above
+  // eslint-disable-next-line eqeqeq -- only `==` compares a bigint with a number by value
   if (x !== undefined || y !== undefined) return x !== undefined && y !== undefined && x == y;
   if (a.tag !== b.tag) return false;
   switch (a.tag) {

@@ -13,8 +13,7 @@ export function deleteSchemaRevision(
   const { schemas } = services;
   return async (request) => {
     const name = parseSchemaName(request.name);
-    // The deprecated field is what older clients still send.
-    // eslint-disable-next-line @typescript-eslint/no-deprecated
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- older clients still send it
     const revisionId = name.revisionId === '' ? request.revisionId : name.revisionId;
     if (revisionId === '') throw badArgument('name');
     const { info, revision } = schemas.requireRevision({ ...name, revisionId });
