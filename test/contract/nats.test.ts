@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { SystemClock } from '../../src/base/clock.js';
 import { silentLog } from '../../src/base/log.js';
 import type { Bus, Coordinator } from '../../src/cluster/contract.js';
 import { openNatsBus } from '../../src/cluster/nats/bus.js';
 import { connectNats } from '../../src/cluster/nats/connection.js';
+import { decodeFrame, encodeFrame, FrameKind, type Frame } from '../../src/cluster/nats/frames.js';
 import { openNatsCoordinator } from '../../src/cluster/nats/coordinator.js';
 import { journalNames, openJetStreamJournal, openNatsStream } from '../../src/journal/jetstream/index.js';
 import { PublishError, type Expected, type FencedStream } from '../../src/journal/jetstream/stream.js';
@@ -94,6 +95,96 @@ describe.skipIf(natsMissing !== undefined)('NATS', () => {
       failNextGroup: () => void (isFull = true),
       dispose: () => nc.close(),
     };
+  });
+
+  describe('parts that were lost on the way', () => {
+    const service = 'echo';
+    const part = (number: number, last: boolean) => ({
+      call: 1,
+      part: number,
+      last,
+      service,
+      caller: 'm',
+      sender: 'm',
+    });
+
+    it.each([
+      ['from the middle', [part(0, false), part(2, true)]],
+      ['from the front', [part(1, true)]],
+    ])('%s, the rest is no request', async (_where, parts) => {
+      const cluster = `cluster-${fresh++}`;
+      const coordinator = await member(cluster);
+      const nc = connections.get(coordinator)!;
+      const bus = await openNatsBus({
+        nc,
+        coordinator,
+        prefix: cluster,
+        clock: new SystemClock(),
+        log: silentLog,
+      });
+      const served: Uint8Array[] = [];
+      bus.serve(service, { request: (_from, body) => Promise.resolve(served.push(body)).then(() => body) });
+      const answers = nc.subscribe(`${cluster}.bus.m.>`, { max: 1 });
+      for (const one of parts) {
+        const payload = Buffer.from(`part ${one.part}`);
+        nc.publish(
+          `${cluster}.bus.${coordinator.self.id}.1`,
+          encodeFrame({ ...one, kind: FrameKind.request, payload }),
+        );
+      }
+      for await (const { data } of answers)
+        expect(decodeFrame(data)).toMatchObject({ kind: FrameKind.fail, call: 1 });
+      expect(served).toEqual([]);
+      await bus.close();
+      await coordinator.close();
+    });
+
+    it('from a reply or a chunk, it fails', async () => {
+      const cluster = `cluster-${fresh++}`;
+      const coordinator = await member(cluster);
+      const nc = connections.get(coordinator)!;
+      const bus = await openNatsBus({
+        nc,
+        coordinator,
+        prefix: cluster,
+        clock: new SystemClock(),
+        log: silentLog,
+      });
+      const self = coordinator.self.id;
+      // A peer by hand: answers with the second part of two only.
+      nc.subscribe(`${cluster}.bus.m.>`, {
+        callback: (_error, { data }) => {
+          const { kind, call, caller } = decodeFrame(data)!;
+          const say = (frame: Partial<Frame>): void => {
+            const whole = {
+              call,
+              caller,
+              service,
+              sender: 'm',
+              part: 0,
+              last: true,
+              payload: Buffer.from('x'),
+            };
+            nc.publish(
+              `${cluster}.bus.${self}.${call}`,
+              encodeFrame({ ...whole, kind: FrameKind.reply, ...frame }),
+            );
+          };
+          if (kind === FrameKind.request) say({ part: 1 });
+          if (kind !== FrameKind.open) return;
+          say({ kind: FrameKind.opened });
+          say({ kind: FrameKind.data, part: 0 });
+          say({ kind: FrameKind.data, part: 2 });
+        },
+      });
+      const peer = { id: 'm' };
+      await expect(bus.request(peer, service, Buffer.from('x'), 5000)).rejects.toThrow('lost');
+      const stream = await bus.open(peer, service);
+      expect(await stream.read()).toEqual(Buffer.from('x'));
+      await expect(stream.read()).rejects.toThrow('lost');
+      await bus.close();
+      await coordinator.close();
+    });
   });
 
   busContract('NATS', async () => {

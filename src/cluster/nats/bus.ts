@@ -1,10 +1,11 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
-import { BrokerError, type ErrorKind } from '../../core/errors.js';
+import { BrokerError } from '../../core/errors.js';
 import type { Bus, BusHandlers, BusStream, Coordinator, Member } from '../contract.js';
+import { Assemblies, Assembly, partLost } from './assembly.js';
 import { NatsBusStream } from './bus-stream.js';
-import { decodeFrame, encodeFrame, FrameKind, type Frame } from './frames.js';
+import { decodeFailure, decodeFrame, encodeFailure, encodeFrame, FrameKind, type Frame } from './frames.js';
 
 /** Bounds of the bus on one node. */
 export const BUS_LIMITS = {
@@ -37,13 +38,8 @@ export interface NatsBusOptions {
   readonly log: Log;
 }
 
-/** Bytes that come in parts. */
-interface Assembly {
-  readonly parts: Uint8Array[];
-  bytes: number;
-}
-
-interface Call extends Assembly {
+interface Call {
+  readonly reply: Assembly;
   readonly done: (reply: Uint8Array) => void;
   readonly failed: (error: BrokerError) => void;
   readonly timer: Timer;
@@ -53,6 +49,8 @@ interface Call extends Assembly {
 interface Line {
   readonly stream: NatsBusStream;
   readonly peer: string;
+  /** The part of its data that comes next. */
+  due: number;
   /** While this node waits for the other to agree. */
   opening: { readonly done: () => void; readonly failed: (error: BrokerError) => void } | undefined;
 }
@@ -84,8 +82,7 @@ class NatsBus implements Bus {
   readonly #services = new Map<string, BusHandlers>();
   readonly #calls = new Map<number, Call>();
   readonly #lines = new Map<string, Line>();
-  readonly #incoming = new Map<string, Assembly>();
-  #incomingBytes = 0;
+  readonly #incoming: Assemblies;
   #lastCall = 0;
   #unflushed = 0;
   #flushing: Promise<void> | undefined;
@@ -96,6 +93,8 @@ class NatsBus implements Bus {
     const { nc, coordinator } = options;
     const { self } = coordinator;
     this.#self = self;
+    const { assemblyBytesMax: bytesMax, assemblyTimeoutMs: timeoutMs } = BUS_LIMITS;
+    this.#incoming = new Assemblies({ bytesMax, timeoutMs }, options.clock);
     this.#frameBytes = Math.min(BUS_LIMITS.frameBytesMax, (nc.info?.max_payload ?? 1 << 20) - HEAD_BYTES);
     this.#subscription = nc.subscribe(`${this.#subjectOf(self.id)}.>`, {
       callback: (error, message) => {
@@ -129,7 +128,7 @@ class NatsBus implements Bus {
         settle();
         resolve(reply);
       };
-      this.#calls.set(call, { parts: [], bytes: 0, done, failed, timer });
+      this.#calls.set(call, { reply: new Assembly(), done, failed, timer });
       this.#send(member.id, { kind: FrameKind.request, call, caller: this.#self.id, service }, body).catch(
         (error: unknown) => failed(BrokerError.from(error)),
       );
@@ -201,7 +200,6 @@ class NatsBus implements Bus {
       const lost = new BrokerError('unavailable', 'the connection to NATS broke');
       for (const line of [...this.#lines.values()]) line.stream.fail(lost);
       this.#incoming.clear();
-      this.#incomingBytes = 0;
     }
   }
 
@@ -216,7 +214,6 @@ class NatsBus implements Bus {
     for (const call of [...this.#calls.values()]) call.failed(error);
     for (const line of [...this.#lines.values()]) line.stream.fail(error);
     this.#incoming.clear();
-    this.#incomingBytes = 0;
   }
 
   #makeLine(peer: string, name: CallName): Line {
@@ -229,8 +226,14 @@ class NatsBus implements Bus {
           stream.fail(BrokerError.from(error)),
         );
     };
+    let sent = 0;
+    // One chunk after the other: their parts must not mix.
+    let sending = Promise.resolve();
     const stream = new NatsBusStream({
-      data: (chunk) => this.#send(peer, { ...name, kind: FrameKind.data }, chunk),
+      data: (chunk) =>
+        (sending = sending.then(async () => {
+          sent = await this.#send(peer, { ...name, kind: FrameKind.data }, chunk, sent);
+        })),
       credit: (bytes) => {
         const payload = Buffer.alloc(4);
         payload.writeUInt32LE(bytes);
@@ -245,21 +248,29 @@ class NatsBus implements Bus {
         say(FrameKind.fail, encodeFailure(error));
       },
     });
-    const line: Line = { stream, peer, opening: undefined };
+    const line: Line = { stream, peer, due: 0, opening: undefined };
     this.#lines.set(key, line);
     return line;
   }
 
-  /** Sends `body` in as many frames as it takes; resolves when the client may be given more. */
-  async #send(to: string, head: CallName & { readonly kind: FrameKind }, body: Uint8Array): Promise<void> {
+  /**
+   * Sends `body` in as many frames as it takes, the first of them part `part`; resolves when the client may be given more, with the
+   * part that comes next.
+   */
+  async #send(
+    to: string,
+    head: CallName & { readonly kind: FrameKind },
+    body: Uint8Array,
+    part = 0,
+  ): Promise<number> {
     const { nc } = this.#o;
     const self = this.#self;
     const subject = `${this.#subjectOf(to)}.${head.call}`;
     const reply = `${this.#subjectOf(self.id)}.${head.call}`;
-    for (let at = 0; ; at += this.#frameBytes) {
+    for (let at = 0, next = part; ; at += this.#frameBytes) {
       const payload = body.subarray(at, at + this.#frameBytes);
       const last = at + this.#frameBytes >= body.byteLength;
-      const bytes = encodeFrame({ ...head, last, sender: self.id, payload });
+      const bytes = encodeFrame({ ...head, part: next++, last, sender: self.id, payload });
       // Only a call's first frame asks to be told when nobody listens: one answer is enough.
       const asks = at === 0 && (head.kind === FrameKind.request || head.kind === FrameKind.open);
       try {
@@ -269,7 +280,7 @@ class NatsBus implements Bus {
       }
       this.#unflushed += bytes.length;
       if (this.#unflushed >= BUS_LIMITS.unflushedBytesMax) await this.#flush();
-      if (last) return;
+      if (last) return next;
     }
   }
 
@@ -323,10 +334,11 @@ class NatsBus implements Bus {
   #onReply(frame: Frame): void {
     const call = frame.caller === this.#self.id ? this.#calls.get(frame.call) : undefined;
     if (call === undefined) return;
-    call.parts.push(frame.payload);
-    call.bytes += frame.payload.byteLength;
-    if (call.bytes > BUS_LIMITS.bodyBytesMax) call.failed(new BrokerError('limit', 'the reply is too large'));
-    else if (frame.last) call.done(joined(call.parts));
+    const { reply } = call;
+    if (!reply.add(frame)) call.failed(partLost());
+    else if (reply.bytes > BUS_LIMITS.bodyBytesMax)
+      call.failed(new BrokerError('limit', 'the reply is too large'));
+    else if (frame.last) call.done(reply.whole());
   }
 
   #onLine(frame: Frame): void {
@@ -341,7 +353,8 @@ class NatsBus implements Bus {
         line.opening = undefined;
         return;
       case FrameKind.data:
-        line.stream.arrived(frame.payload, frame.last);
+        if (frame.part === line.due++) line.stream.arrived(frame.payload, frame.last);
+        else line.stream.fail(partLost());
         return;
       case FrameKind.credit:
         line.stream.credited(Buffer.from(frame.payload).readUInt32LE(0));
@@ -357,31 +370,14 @@ class NatsBus implements Bus {
   }
 
   #onRequest(frame: Frame): void {
-    const key = keyOf(frame);
-    const assembly = this.#incoming.get(key) ?? { parts: [], bytes: 0 };
-    assembly.parts.push(frame.payload);
-    assembly.bytes += frame.payload.byteLength;
-    this.#incomingBytes += frame.payload.byteLength;
-    const tooMuch = this.#incomingBytes > BUS_LIMITS.assemblyBytesMax;
-    if (!frame.last && !tooMuch) {
-      if (!this.#incoming.has(key)) this.#awaitParts(key, assembly);
+    let body: Uint8Array | undefined;
+    try {
+      body = this.#incoming.add(keyOf(frame), frame);
+    } catch (error) {
+      this.#answerFailure(frame, BrokerError.from(error));
       return;
     }
-    this.#incoming.delete(key);
-    this.#incomingBytes -= assembly.bytes;
-    if (tooMuch)
-      this.#answerFailure(frame, new BrokerError('unavailable', 'too many requests come in at once'));
-    else void this.#answer(frame, joined(assembly.parts));
-  }
-
-  /** Parts whose caller ended in between are given up. */
-  #awaitParts(key: string, assembly: Assembly): void {
-    this.#incoming.set(key, assembly);
-    this.#o.clock.after(BUS_LIMITS.assemblyTimeoutMs, () => {
-      if (this.#incoming.get(key) !== assembly) return;
-      this.#incoming.delete(key);
-      this.#incomingBytes -= assembly.bytes;
-    });
+    if (body !== undefined) void this.#answer(frame, body);
   }
 
   async #answer(frame: Frame, body: Uint8Array): Promise<void> {
@@ -433,21 +429,4 @@ class NatsBus implements Bus {
 
 function keyOf(name: { readonly caller: string; readonly call: number }): string {
   return `${name.caller}/${name.call}`;
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const [first] = parts;
-  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
-}
-
-function encodeFailure(error: BrokerError): Uint8Array {
-  return Buffer.from(JSON.stringify({ kind: error.kind, message: error.message }));
-}
-
-function decodeFailure(payload: Uint8Array): BrokerError {
-  const { kind, message } = JSON.parse(Buffer.from(payload).toString()) as {
-    kind: ErrorKind;
-    message: string;
-  };
-  return new BrokerError(kind, message);
 }

@@ -1,12 +1,14 @@
+import { BrokerError, type ErrorKind } from '../../core/errors.js';
+
 /**
- * What travels on the bus, little endian: kind (1), last (1), call (4), caller's id (1 + n), service (1 + n), the rest is payload.
- * `call` counts per caller: with the caller's id it names one request or one stream.
+ * What travels on the bus, little endian: kind (1), last (1), call (4), part (4), then the caller's id, the sender's id and the
+ * service (1 + n each), the rest is payload. `call` counts per caller: with the caller's id it names one request or one stream.
  */
 export const FrameKind = {
   /** Part of a request; the last one completes it. */
   request: 0,
   reply: 1,
-  /** The call failed; payload: kind, 0, message. */
+  /** The call failed; payload: `encodeFailure`. */
   fail: 2,
   /** Opens a stream. */
   open: 3,
@@ -25,6 +27,11 @@ export interface Frame {
   readonly kind: FrameKind;
   readonly last: boolean;
   readonly call: number;
+  /**
+   * Counts the frames of one request, of one reply and of a stream's data in one direction, from 0: NATS loses what is under way
+   * when a connection breaks, and what comes behind a gap must not pass for the whole.
+   */
+  readonly part: number;
   /** Who began the call; the same in both directions. */
   readonly caller: string;
   /** Who sent this frame. */
@@ -33,7 +40,8 @@ export interface Frame {
   readonly payload: Uint8Array;
 }
 
-const FIXED_BYTES = 9;
+const NAMES_AT = 10;
+const FIXED_BYTES = NAMES_AT + 3;
 
 export function encodeFrame(frame: Frame): Buffer {
   const names = [frame.caller, frame.sender, frame.service].map((name) => Buffer.from(name));
@@ -42,7 +50,8 @@ export function encodeFrame(frame: Frame): Buffer {
   bytes[0] = frame.kind;
   bytes[1] = frame.last ? 1 : 0;
   bytes.writeUInt32LE(frame.call, 2);
-  let at = 6;
+  bytes.writeUInt32LE(frame.part, 6);
+  let at = NAMES_AT;
   for (const name of names) {
     bytes[at++] = name.length;
     at += name.copy(bytes, at);
@@ -56,7 +65,7 @@ export function decodeFrame(data: Uint8Array): Frame | undefined {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (bytes.length < FIXED_BYTES || (bytes[0] as number) > FrameKind.end) return undefined;
   const names: string[] = [];
-  let at = 6;
+  let at = NAMES_AT;
   for (let i = 0; i < 3; i++) {
     const end = at + 1 + (bytes[at] ?? 0);
     if (end > bytes.length) return undefined;
@@ -68,9 +77,22 @@ export function decodeFrame(data: Uint8Array): Frame | undefined {
     kind: bytes[0] as FrameKind,
     last: bytes[1] === 1,
     call: bytes.readUInt32LE(2),
+    part: bytes.readUInt32LE(6),
     caller,
     sender,
     service,
     payload: bytes.subarray(at),
   };
+}
+
+export function encodeFailure(error: BrokerError): Uint8Array {
+  return Buffer.from(JSON.stringify({ kind: error.kind, message: error.message }));
+}
+
+export function decodeFailure(payload: Uint8Array): BrokerError {
+  const { kind, message } = JSON.parse(Buffer.from(payload).toString()) as {
+    kind: ErrorKind;
+    message: string;
+  };
+  return new BrokerError(kind, message);
 }
