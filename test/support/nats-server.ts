@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { temporaryFolder } from './folder.js';
 import { program } from './foreign.js';
+import { freePorts } from './free-port.js';
 
 /** Why tests with a real NATS server cannot run here, or undefined. */
 export const natsMissing: string | undefined =
@@ -134,17 +134,4 @@ async function ready(url: string, nodes: readonly Node[], client: NatsOptions['c
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const holders = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = holders.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(holders.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -1,9 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../support/folder.js';
+import { freePort } from '../../support/free-port.js';
 
 /** The script itself: the one on the search path changes the user when it is root's. */
 const SCRIPT = '/usr/lib/rabbitmq/bin/rabbitmq-server';
@@ -65,12 +64,4 @@ export async function startRabbitMq(): Promise<RabbitMq> {
     if (done.status !== 0) throw new Error(`rabbitmqctl ${args.join(' ')}:\n${done.stdout}${done.stderr}`);
   };
   return { port, stop, ctl };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }

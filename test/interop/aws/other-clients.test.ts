@@ -1,25 +1,8 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { program, pythonWith } from '../../support/foreign.js';
 import { CREDENTIALS, startAwsServer, type AwsServer } from './aws-server.js';
+import { awsCli, boto, cli, moto, scenario, scenarioWithMoto, type Transcript } from './foreign-clients.js';
 
-const run = promisify(execFile);
-const boto = pythonWith('boto3');
-const moto = boto === undefined ? undefined : pythonWith('moto');
-const cli = program('aws');
-
-const environment = {
-  ...process.env,
-  AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
-  AWS_DEFAULT_REGION: 'us-east-1',
-  AWS_DEFAULT_OUTPUT: 'json',
-  AWS_EC2_METADATA_DISABLED: 'true',
-};
-
+const SCRIPT = 'scenario.py';
 let server: AwsServer;
 
 beforeAll(async () => {
@@ -27,13 +10,6 @@ beforeAll(async () => {
   server = await startAwsServer({ config: { credentials: [CREDENTIALS] } });
 });
 afterAll(() => server.stop());
-
-type Transcript = Record<string, unknown>;
-
-async function scenario(python: string, url: string): Promise<Transcript> {
-  const { stdout } = await run(python, [join(import.meta.dirname, 'scenario.py'), url], { env: environment });
-  return JSON.parse(stdout) as Transcript;
-}
 
 /** Where moto differs from us, and why we stay with AWS. */
 const MOTO_DIFFERS: Readonly<Record<string, string>> = {
@@ -50,7 +26,7 @@ describe.skipIf(boto === undefined)('boto3', () => {
   let ours: Transcript;
 
   beforeAll(async () => {
-    ours = await scenario(boto ?? '', server.url);
+    ours = await scenario(SCRIPT, server.url);
   });
 
   it('gets what AWS would say', () => {
@@ -77,29 +53,16 @@ describe.skipIf(boto === undefined)('boto3', () => {
   });
 
   it.skipIf(moto === undefined)('sees no other difference from moto than the known ones', async () => {
-    const port = await freePort();
-    const child = spawn(moto ?? '', ['-m', 'moto.server', '-H', '127.0.0.1', '-p', String(port)], {
-      stdio: 'ignore',
-      env: environment,
-    });
-    try {
-      await answers(child, `http://127.0.0.1:${port}/moto-api/`);
-      const theirs = await scenario(boto ?? '', `http://127.0.0.1:${port}`);
-      const differing = Object.keys(ours).filter(
-        (step) => JSON.stringify(ours[step]) !== JSON.stringify(theirs[step]),
-      );
-      expect(differing).toEqual(Object.keys(MOTO_DIFFERS));
-    } finally {
-      child.kill();
-    }
+    const theirs = await scenarioWithMoto(SCRIPT);
+    const differing = Object.keys(ours).filter(
+      (step) => JSON.stringify(ours[step]) !== JSON.stringify(theirs[step]),
+    );
+    expect(differing).toEqual(Object.keys(MOTO_DIFFERS));
   });
 });
 
 describe.skipIf(cli === undefined)('AWS CLI', () => {
-  async function aws(...args: string[]): Promise<Record<string, unknown>> {
-    const { stdout } = await run(cli ?? '', ['--endpoint-url', server.url, ...args], { env: environment });
-    return stdout === '' ? {} : (JSON.parse(stdout) as Record<string, unknown>);
-  }
+  const aws = (...args: readonly string[]): Promise<Record<string, unknown>> => awsCli(server.url, ...args);
 
   it('runs a queue and a topic through their life', async () => {
     const { QueueUrl } = await aws('sqs', 'create-queue', '--queue-name', 'cli');
@@ -139,23 +102,3 @@ describe.skipIf(cli === undefined)('AWS CLI', () => {
     await aws('sqs', 'delete-queue', '--queue-url', url);
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
-
-async function answers(child: ChildProcess, url: string): Promise<void> {
-  for (;;) {
-    if (child.exitCode !== null) throw new Error('the server ended');
-    try {
-      await fetch(url);
-      return;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
-}

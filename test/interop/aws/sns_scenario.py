@@ -1,52 +1,11 @@
 """One run through what SNS offers beside the plain publish, with boto3; prints what came back, made comparable, as JSON."""
 
 import json
-import re
-import sys
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
-settings = dict(
-    endpoint_url=sys.argv[1],
-    region_name="us-east-1",
-    aws_access_key_id="AKIDEXAMPLE",
-    aws_secret_access_key="secret",
-    config=Config(retries={"max_attempts": 0}, connect_timeout=5, read_timeout=30),
-)
-sqs = boto3.client("sqs", **settings)
-sns = boto3.client("sns", **settings)
-
-transcript = {}
-
-
-def comparable(value):
-    """Takes off what differs between any two servers: hosts, accounts, regions, ids, handles, times."""
-    if isinstance(value, dict):
-        return {key: comparable(part) for key, part in sorted(value.items()) if key != "ResponseMetadata"}
-    if isinstance(value, list):
-        return [comparable(part) for part in value]
-    if not isinstance(value, str):
-        return value
-    value = re.sub(r"\b\d{12}\b", "ACCOUNT", value)
-    value = re.sub(r"arn:aws:(sqs|sns):[a-z0-9-]+:", r"arn:aws:\1:REGION:", value)
-    value = re.sub(r"\b\d{20}\b", "NUMBER", value)
-    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", value)
-
-
-def step(name, call, show=lambda answer: answer):
-    try:
-        answer = call()
-        transcript[name] = comparable(show(answer))
-        return answer
-    except ClientError as error:
-        status = error.response["ResponseMetadata"]["HTTPStatusCode"]
-        transcript[name] = [error.response["Error"]["Code"], status]
-    except ResponseParserError as error:
-        transcript[name] = type(error).__name__
-    return None
+from transcript import show, sns, sqs, step, text, transcript
 
 
 def arn_of(queue):
@@ -63,10 +22,6 @@ def bodies(queue):
         for message in messages:
             found.append(message["Body"])
             sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
-
-
-def text(value):
-    return {"DataType": "String", "StringValue": value}
 
 
 def number(value):
@@ -177,4 +132,4 @@ step("endpoint of nothing", lambda: sns.get_endpoint_attributes(EndpointArn=t.re
 step("opted out", lambda: sns.list_phone_numbers_opted_out())
 step("delete twice", lambda: [sns.delete_topic(TopicArn=f) and None, sns.delete_topic(TopicArn=f) and None])
 
-print(json.dumps(transcript))
+show()

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { temporaryFolder } from '../../support/folder.js';
 import { program } from '../../support/foreign.js';
+import { freePort } from '../../support/free-port.js';
 
 /** Google's Pub/Sub emulator, when this machine has it (and a Java to run it). */
 export interface Emulator {
@@ -48,16 +49,6 @@ export async function startEmulator(jar: string): Promise<Emulator> {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   return { port, stop };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function listens(port: number): Promise<boolean> {
