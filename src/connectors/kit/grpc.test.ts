@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
+import { connect as connectHttp2, constants } from 'node:http2';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SystemClock } from '../../base/clock.js';
@@ -7,6 +8,10 @@ import { silentLog } from '../../base/log.js';
 import { FlowWriter, type BidiCall, type UnaryCall } from './grpc-call.js';
 import { createGrpcListener, type GrpcListener } from './grpc.js';
 import type { MessageCodec, MethodDefinition } from './grpc-service.js';
+import { HTTP2_LIMITS } from './http2/limits.js';
+
+/** What a client's stream may be sent before it gives more (RFC 9113, section 6.9.2). */
+const INITIAL_WINDOW_BYTES = 65_535;
 
 const text: MessageCodec<string> = {
   encode: (value) => Buffer.from(value),
@@ -16,6 +21,8 @@ const echo: MethodDefinition = { path: '/t.T/Echo', kind: 'unary', request: text
 const talk: MethodDefinition = { path: '/t.T/Talk', kind: 'bidi', request: text, response: text };
 const serialize = (value: string): Buffer => Buffer.from(text.encode(value));
 const deserialize = (bytes: Buffer): string => text.decode(bytes);
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const opened: { close(): void }[] = [];
 let listener: GrpcListener;
@@ -157,30 +164,47 @@ describe('gRPC listener', () => {
 });
 
 describe('FlowWriter', () => {
-  it('waits for a slow reader instead of filling memory, and learns of its end', async () => {
+  it('waits for a reader that takes nothing, goes on when it reads, and learns of its end', async () => {
+    // More than the windows hold, and an end to it all when nothing holds it back.
+    const most = 2000;
+    const messageBytes = 64 * 1024;
     let written = 0;
-    let ended: (() => void) | undefined;
-    const over = new Promise<void>((resolve) => (ended = resolve));
-    const { client } = await open({
+    let writer: FlowWriter<string> | undefined;
+    const { port } = await open({
       talk: (stream) => {
-        const writer = new FlowWriter<string>(stream);
+        const mine = (writer = new FlowWriter<string>(stream));
         const pump = async (): Promise<void> => {
-          while (await writer.ready()) {
-            writer.write('y'.repeat(64 * 1024));
+          while (written < most && (await mine.ready())) {
+            mine.write('y'.repeat(messageBytes));
             written++;
           }
-          ended?.();
         };
         void pump();
       },
     });
-    const stream = client.makeBidiStreamRequest(talk.path, serialize, deserialize);
-    stream.on('error', () => undefined);
-    stream.write('go');
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(written).toBeGreaterThan(0);
-    expect(written).toBeLessThan(500);
-    stream.cancel();
-    await over;
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    opened.push({ close: () => session.destroy() });
+    const request = session.request({
+      ':method': 'POST',
+      ':path': talk.path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+    request.on('error', () => undefined);
+    request.write(Buffer.from([0, 0, 0, 0, 1, 0x78]));
+    await once(request, 'response');
+    const answered = (): Promise<void> =>
+      new Promise((resolve, reject) => session.ping((error) => (error === null ? resolve() : reject(error))));
+    while (writer?.open !== false && written < most) await turn();
+    for (let i = 0; i < 20; i++) await answered();
+    // The peer's window, what may wait in the stream, and the message that went over it.
+    const boundBytes = INITIAL_WINDOW_BYTES + HTTP2_LIMITS.streamPendingBytesMax + messageBytes;
+    expect(writer?.open).toBe(false);
+    expect(written).toBeLessThanOrEqual(Math.ceil(boundBytes / messageBytes));
+    const before = written;
+    request.resume();
+    while (written === before) await turn();
+    request.close(constants.NGHTTP2_CANCEL);
+    while (writer?.ended !== true) await turn();
   });
 });
