@@ -1,13 +1,15 @@
 // `npm test [filters]`: every suite, in one run. The last line is `N passed, N failed[, N skipped]`.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { foreignTools, missingDebianPackages } from '../test/support/foreign.js';
+import { foreignTools, lookAgain, missingDebianPackages } from '../test/support/foreign.js';
 import type { Counts } from './count-reporter.js';
 
 const root = join(import.meta.dirname, '..');
 const INSTALL_MS_MAX = 240_000;
+/** Debian asks this script before a package starts its service. */
+const SERVICE_POLICY = '/usr/sbin/policy-rc.d';
 
 /** Foreign clients and servers that tests talk to: fetched when this machine lets us, else their tests are skipped. */
 function installForeignTools(): void {
@@ -16,6 +18,18 @@ function installForeignTools(): void {
     process.getuid?.() === 0 && spawnSync('apt-get', ['--version'], { stdio: 'ignore' }).status === 0;
   if (wanted.length === 0 || !canInstall) return;
   console.log(`installing for the interop tests: ${wanted.join(' ')}`);
+  // The tests start their own servers, on loopback: the packages' services stay off.
+  const policed = existsSync(SERVICE_POLICY);
+  if (!policed) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    installDebianPackages(wanted);
+  } finally {
+    if (!policed) rmSync(SERVICE_POLICY, { force: true });
+    lookAgain();
+  }
+}
+
+function installDebianPackages(wanted: readonly string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const options = { stdio: 'ignore', env, timeout: INSTALL_MS_MAX } as const;
   const install = (packages: readonly string[]): boolean =>

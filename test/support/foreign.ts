@@ -6,8 +6,8 @@ import { join } from 'node:path';
 export interface ForeignTool {
   readonly name: string;
   readonly found: string | undefined;
-  /** Debian package that brings it; undefined: never installed by a test run, because it would start a server. */
-  readonly debianPackage: string | undefined;
+  /** Debian packages that bring it. */
+  readonly debianPackages: readonly string[];
 }
 
 const known = new Map<string, string | undefined>();
@@ -66,22 +66,27 @@ export function program(name: string, versionFlag = '--version'): string | undef
 /** Everything foreign that some test can use. */
 export function foreignTools(): readonly ForeignTool[] {
   return [
-    { name: 'pika', found: pythonWith('pika'), debianPackage: 'python3-pika' },
-    { name: 'kombu', found: pythonWith('kombu'), debianPackage: 'python3-kombu' },
-    { name: 'Celery', found: pythonWith('celery'), debianPackage: 'python3-celery' },
-    { name: 'bunny', found: rubyWith('bunny'), debianPackage: 'ruby-bunny' },
-    { name: 'php-amqplib', found: phpWith('PhpAmqpLib'), debianPackage: 'php-amqplib' },
-    { name: 'amqp-tools', found: amqpTools(), debianPackage: 'amqp-tools' },
-    { name: 'boto3', found: pythonWith('boto3'), debianPackage: 'python3-boto3' },
-    { name: 'AWS CLI', found: program('aws'), debianPackage: 'awscli' },
-    { name: 'NATS server', found: program('nats-server'), debianPackage: 'nats-server' },
+    { name: 'pika', found: pythonWith('pika'), debianPackages: ['python3-pika'] },
+    { name: 'kombu', found: pythonWith('kombu'), debianPackages: ['python3-kombu'] },
+    { name: 'Celery', found: pythonWith('celery'), debianPackages: ['python3-celery'] },
+    { name: 'bunny', found: rubyWith('bunny'), debianPackages: ['ruby-bunny'] },
+    { name: 'php-amqplib', found: phpWith('PhpAmqpLib'), debianPackages: ['php-amqplib', 'php-cli'] },
+    { name: 'amqp-tools', found: amqpTools(), debianPackages: ['amqp-tools'] },
+    { name: 'boto3', found: pythonWith('boto3'), debianPackages: ['python3-boto3'] },
+    { name: 'AWS CLI', found: program('aws'), debianPackages: ['awscli'] },
+    { name: 'NATS server', found: program('nats-server'), debianPackages: ['nats-server'] },
     // Not started to ask its version: that takes Erlang seconds.
-    { name: 'RabbitMQ', found: program('rabbitmq-server', ''), debianPackage: undefined },
+    { name: 'RabbitMQ', found: program('rabbitmq-server', ''), debianPackages: ['rabbitmq-server'] },
   ];
 }
 
 export function missingDebianPackages(): readonly string[] {
   return foreignTools()
     .filter((tool) => tool.found === undefined)
-    .flatMap((tool) => tool.debianPackage ?? []);
+    .flatMap((tool) => tool.debianPackages);
+}
+
+/** Something was installed: what was missing may be there now. */
+export function lookAgain(): void {
+  known.clear();
 }

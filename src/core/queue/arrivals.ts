@@ -289,6 +289,7 @@ export class Arrivals {
       return false;
     }
     store.arrive(queue, slot);
+    if (store.table.extras.size > 0 && store.table.extras.has(slot)) store.landed.add(slot);
     queue.family.sent++;
     return true;
   }

@@ -40,6 +40,54 @@ function texts(deliveries: readonly { readonly message: { readonly body: Uint8Ar
 
 const broken = (): BrokerError => new BrokerError('internal', 'damaged');
 
+describe('a life shorter than the way to the disk', () => {
+  const brief: OutgoingMessage = { ...message('brief'), policy: { expirationMs: 1 } };
+
+  async function slow(): Promise<{ broker: OpenBroker; send: () => Promise<void> }> {
+    const clock = new ManualClock();
+    const journal = createMemoryJournal({ clock, commitDelayMs: 50 });
+    const opening = openBroker({ journal, clock, log: silentLog });
+    const made = async <T>(work: Promise<T>): Promise<T> => {
+      for (let i = 0; i < 5; i++) {
+        await turn();
+        clock.advance(50);
+      }
+      return work;
+    };
+    const broker = await made(opening);
+    await made(broker.change([{ do: 'create-queue', channel: queue, settings: {} }]));
+    return {
+      broker,
+      send: async () => {
+        await made(broker.send([brief]));
+      },
+    };
+  }
+
+  it('ends in the hands of whoever waits', async () => {
+    const { broker, send } = await slow();
+    const receiving = broker.receive({ channel: queue, max: 1, waitMs: 60_000, handOut: lease });
+    await send();
+    expect(texts(await receiving)).toEqual(['brief']);
+    const got: string[] = [];
+    broker.consume({
+      channel: queue,
+      credit: 5,
+      handOut: { kind: 'auto' },
+      onDeliveries: (deliveries) => got.push(...texts(deliveries)),
+      onCancel: () => undefined,
+    });
+    await send();
+    expect(got).toEqual(['brief']);
+  });
+
+  it('is over when nobody does', async () => {
+    const { broker, send } = await slow();
+    await send();
+    expect(await broker.receive({ channel: queue, max: 1, waitMs: 0, handOut: lease })).toEqual([]);
+  });
+});
+
 describe('bodies that have to be read', () => {
   it('reach receives, consumers and peeks in order', async () => {
     const { broker } = await cold();

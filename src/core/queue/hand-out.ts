@@ -60,6 +60,7 @@ export class HandOut {
       }
     } finally {
       this.#serving = false;
+      if (store.landed.size > 0) store.landed.clear();
     }
     this.#core.scheduler.poke();
   }

@@ -64,7 +64,7 @@ export class Picker {
       if (table.extras.size > 0 || retentionMs > 0) {
         const now = this.#core.clock.now();
         const expiresAt = table.extras.get(slot)?.expiresAt ?? 0;
-        if (expiresAt > 0 && expiresAt <= now) {
+        if (expiresAt > 0 && expiresAt <= now && !store.landed.has(slot)) {
           void this.#deadLetters.bury(queue, slot, 'expired');
           continue;
         }

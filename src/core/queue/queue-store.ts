@@ -35,6 +35,8 @@ export class QueueStore {
   freeIds: number[] = [];
   /** Families with something new to hand out. */
   dirty: Family[] = [];
+  /** Came in this turn, with a life that may have ended on the way to the disk: whoever waits for them gets them all the same. */
+  readonly landed = new Set<number>();
 
   /** Next sequences of queues that went: a token of theirs must not fit a later queue of the same name. */
   readonly #retired = new Map<string, number>();

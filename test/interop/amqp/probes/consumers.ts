@@ -1,14 +1,12 @@
 import { table } from '../../../support/raw-amqp.js';
 import type { RawAmqp } from '../../../support/raw-amqp.js';
-import { each, reopened } from './probe.js';
+import { each, reopened, wait } from './probe.js';
 import type { Probe } from './probe.js';
 
 const SINGLE = { arguments: table({ 'x-single-active-consumer': true }) };
 
 const cancel = (one: RawAmqp, tag: string, channel = 1): Promise<string> =>
   one.call(channel, 'basic.cancel', { consumerTag: tag, nowait: false });
-
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Which consumers are served, and how long queues live without any. */
 export const CONSUMERS_PROBES: Readonly<Record<string, Probe>> = {

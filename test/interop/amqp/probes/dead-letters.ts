@@ -1,14 +1,7 @@
 import type { FieldValue } from '../../../../src/connectors/amqp/wire/field-table.js';
 import { table } from '../../../support/raw-amqp.js';
-import { until } from './probe.js';
+import { headers, list, text, until, wait } from './probe.js';
 import type { Probe } from './probe.js';
-
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const text = (value: string): FieldValue => ({ tag: 'S', value: Buffer.from(value) });
-const list = (...values: string[]): FieldValue => ({ tag: 'A', value: values.map(text) });
-const headers = (values: Readonly<Record<string, FieldValue>>) => ({
-  properties: { headers: new Map(Object.entries(values)) },
-});
 
 /** Where dead letters go, and what is told of them. */
 export const DEAD_LETTERS_PROBES: Readonly<Record<string, Probe>> = {

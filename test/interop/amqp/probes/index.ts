@@ -1,7 +1,10 @@
 import { CONSUMERS_PROBES } from './consumers.js';
 import { DEAD_LETTERS_PROBES } from './dead-letters.js';
 import { EXCHANGES_PROBES } from './exchanges.js';
-import { FURTHER_PROBES } from './further.js';
+import { QUEUE_LIMITS_PROBES } from './queue-limits.js';
+import { ROUTING_PROBES } from './routing.js';
+import { PROTOCOL_PROBES } from './protocol.js';
+import { DELIVERIES_PROBES } from './deliveries.js';
 import { MESSAGES_PROBES } from './messages.js';
 import type { Probe } from './probe.js';
 import { QUORUM_PROBES } from './quorum.js';
@@ -19,7 +22,10 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...CONSUMERS_PROBES,
   ...EXCHANGES_PROBES,
   ...DEAD_LETTERS_PROBES,
-  ...FURTHER_PROBES,
+  ...QUEUE_LIMITS_PROBES,
+  ...ROUTING_PROBES,
+  ...PROTOCOL_PROBES,
+  ...DELIVERIES_PROBES,
   ...QUORUM_PROBES,
   ...STREAMS_PROBES,
 };

@@ -1,5 +1,6 @@
 import { EMPTY_TABLE } from '../../../../src/connectors/amqp/wire/field-table.js';
-import type { RawAmqp } from '../../../support/raw-amqp.js';
+import type { FieldValue } from '../../../../src/connectors/amqp/wire/field-table.js';
+import { RawAmqp } from '../../../support/raw-amqp.js';
 
 /** What a probe does and reports; it begins with an open connection and channel 1. */
 export type Probe = (one: RawAmqp, more: ProbeTools) => Promise<readonly string[]>;
@@ -35,4 +36,19 @@ export async function until(one: RawAmqp, queue: string, noAck = true): Promise<
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   return 'nothing came';
+}
+
+export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export const text = (value: string): FieldValue => ({ tag: 'S', value: Buffer.from(value) });
+export const list = (...values: string[]): FieldValue => ({ tag: 'A', value: values.map(text) });
+export const headers = (values: Readonly<Record<string, FieldValue>>) => ({
+  properties: { headers: new Map(Object.entries(values)) },
+});
+
+/** An answer on a connection of its own, which the call may end. */
+export async function alone(port: number, act: (two: RawAmqp) => Promise<string> | string): Promise<string> {
+  const two = await RawAmqp.open(port);
+  const answer = await act(two);
+  await two.close();
+  return answer;
 }

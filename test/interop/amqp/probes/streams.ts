@@ -1,6 +1,6 @@
 import type { FieldValue } from '../../../../src/connectors/amqp/wire/field-table.js';
 import { RawAmqp, table } from '../../../support/raw-amqp.js';
-import { each } from './probe.js';
+import { each, text } from './probe.js';
 import type { Probe } from './probe.js';
 
 type Args = Parameters<typeof table>[0];
@@ -17,7 +17,6 @@ const qos = (one: RawAmqp, prefetchCount: number): Promise<string> =>
   one.call(1, 'basic.qos', { prefetchSize: 0, prefetchCount, global: false });
 
 const offset = (value: FieldValue) => ({ arguments: new Map([['x-stream-offset', value]]) });
-const text = (value: string): FieldValue => ({ tag: 'S', value: Buffer.from(value) });
 
 async function filled(one: RawAmqp, name: string, count: number): Promise<void> {
   await one.declare(name, stream());
