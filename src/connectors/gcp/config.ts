@@ -76,8 +76,8 @@ export const GCP_LIMITS = {
   streamOutstandingBytes: 100 * 1024 * 1024,
   pageSizeMax: 1000,
   pageSizeDefault: 100,
-  /** Time between looks for expired leases of streams. */
-  sweepMs: 250,
+  /** Looks for expired leases of a subscription's streams are at least so far apart. */
+  lookMs: 250,
   /** Time between looks for expired snapshots and subscriptions. */
   tidyMs: 60_000,
   filterBytesMax: 256,

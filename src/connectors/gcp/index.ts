@@ -62,7 +62,6 @@ class GcpConnector implements Connector {
   readonly #served: RestService[] = [];
   readonly #rest: RestServer;
   #addresses: Promise<readonly Address[]> | undefined;
-  #sweep: Timer | undefined;
   #tidy: Timer | undefined;
   #tidying: Promise<void> | undefined;
   #stopped = false;
@@ -159,10 +158,10 @@ class GcpConnector implements Connector {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#sweep?.cancel();
     this.#tidy?.cancel();
     await this.#tidying;
     this.#services.subscriptions.endWaits();
+    this.#services.subscriptions.stop();
     await this.#features.stop();
     this.#services.catalog.close();
     await this.#listener.stop();
@@ -223,7 +222,6 @@ class GcpConnector implements Connector {
   async #listen(): Promise<readonly Address[]> {
     await declareResources(this.#services, this.#services.config);
     const port = await this.#listener.listen();
-    this.#sweepLater();
     this.#tidyLater();
     this.#features.start();
     const { host, log } = this.#context;
@@ -232,14 +230,6 @@ class GcpConnector implements Connector {
       endpoint: this.#advertisedEndpoint === '' ? `${host}:${port}` : this.#advertisedEndpoint,
     });
     return [{ name: this.name, host, port }];
-  }
-
-  #sweepLater(): void {
-    if (this.#stopped) return;
-    this.#sweep = this.#services.clock.after(GCP_LIMITS.sweepMs, () => {
-      this.#services.subscriptions.sweep();
-      this.#sweepLater();
-    });
   }
 
   /** Lets go of what has expired, now and then. */

@@ -295,13 +295,8 @@ export class QueueService {
     const queue = this.channels.find(name);
     if (queue === undefined) return undefined;
     const { family } = queue;
-    const { table } = this.#core.queues;
-    let first = Infinity;
-    for (const member of family.members) {
-      const slot = this.#core.queues.front(member);
-      if (slot >= 0) first = Math.min(first, table.sequence(slot));
-    }
     const one = queue.isSubChannel;
+    const firstOf = this.#firstSequence.bind(this);
     return {
       channel: queue.name,
       settings: family.settings,
@@ -312,7 +307,10 @@ export class QueueService {
       subChannels: family.members.size - 1,
       consumers: family.consumers.length,
       waiters: family.waiters.size,
-      firstSequence: first === Infinity ? 0 : first,
+      // Takes a look at every member: for who asks for it only.
+      get firstSequence() {
+        return firstOf(family);
+      },
       lastSequence: family.nextSequence - 1,
       sent: family.sent,
       delivered: family.delivered,
@@ -320,6 +318,17 @@ export class QueueService {
       expired: family.expired,
       deadLettered: family.deadLettered,
     };
+  }
+
+  /** Of the first ready message; 0 = none. */
+  #firstSequence(family: Family): number {
+    const { queues } = this.#core;
+    let first = Infinity;
+    for (const member of family.members) {
+      const slot = queues.front(member);
+      if (slot >= 0) first = Math.min(first, queues.table.sequence(slot));
+    }
+    return first === Infinity ? 0 : first;
   }
 
   names(prefix: string): readonly ChannelName[] {

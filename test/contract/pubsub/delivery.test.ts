@@ -43,6 +43,20 @@ describe('leases', () => {
   });
 });
 
+describe('the bound on leases', () => {
+  it('lets Pull go on when leases that nobody acknowledged have run out', async () => {
+    const bounded = await new World({ maxInflightPerSubscription: 2 }).open();
+    await bounded.topic('top');
+    await bounded.subscription('sub', 'top');
+    await bounded.publish('top', 'a', 'b', 'c');
+    expect(await bounded.pull('sub')).toHaveLength(2);
+    expect(await bounded.pull('sub')).toEqual([]);
+    expect(await bounded.pull('sub')).toEqual([]);
+    bounded.clock.advance(11 * SECOND);
+    expect(await bounded.pull('sub')).toHaveLength(2);
+  });
+});
+
 describe('retry policy', () => {
   it('holds back what was given back and what ran out, twice as long each time', async () => {
     await world.subscription('sub', 'top', {

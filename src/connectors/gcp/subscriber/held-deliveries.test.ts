@@ -23,7 +23,7 @@ const taken = (sequence: number, attempt = 1, channel = base) => ({
 
 describe('held deliveries', () => {
   it('give room back to the stream that holds them, once', () => {
-    const held = new HeldDeliveries();
+    const held = new HeldDeliveries(() => undefined);
     const [a, b] = [new Holder(), new Holder()];
     held.add(base, taken(1), a);
     held.add(base, taken(2), b);
@@ -35,7 +35,7 @@ describe('held deliveries', () => {
   });
 
   it('pass over tokens of another delivery', () => {
-    const held = new HeldDeliveries();
+    const held = new HeldDeliveries(() => undefined);
     const holder = new Holder();
     held.add(base, taken(1, 2), holder);
     held.add(base, taken(7, 1, keyed), holder);
@@ -44,7 +44,7 @@ describe('held deliveries', () => {
   });
 
   it('end when the message is delivered again', () => {
-    const held = new HeldDeliveries();
+    const held = new HeldDeliveries(() => undefined);
     const [a, b] = [new Holder(), new Holder()];
     held.add(base, taken(1, 1), a);
     held.add(base, taken(1, 2), b);
@@ -52,7 +52,7 @@ describe('held deliveries', () => {
   });
 
   it('end with their lease, however often it was extended', () => {
-    const held = new HeldDeliveries();
+    const held = new HeldDeliveries(() => undefined);
     const holder = new Holder();
     held.add(base, taken(1), holder);
     held.add(base, taken(2), holder);
@@ -69,7 +69,7 @@ describe('held deliveries', () => {
   });
 
   it('are forgotten with their holder, which gets nothing', () => {
-    const held = new HeldDeliveries();
+    const held = new HeldDeliveries(() => undefined);
     const [a, b] = [new Holder(), new Holder()];
     held.add(base, taken(1), a);
     held.add(base, taken(2), b);

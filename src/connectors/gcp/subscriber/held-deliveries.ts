@@ -33,6 +33,12 @@ export class HeldDeliveries {
   readonly #ordered = new Map<ChannelName, Held>();
   /** No lease ends before this. Unix ms. */
   #nextExpiry = Infinity;
+  readonly #onEarlier: (nextExpiry: number) => void;
+
+  /** `onEarlier` is told when `expire` is wanted earlier than before. */
+  constructor(onEarlier: (nextExpiry: number) => void) {
+    this.#onEarlier = onEarlier;
+  }
 
   get count(): number {
     return this.#plain.size + this.#ordered.size;
@@ -46,7 +52,7 @@ export class HeldDeliveries {
     const held: Held = { holder, sequence, attempt, bytes, leaseEndsAt };
     if (delivery.channel === channel) this.#plain.set(sequence, held);
     else this.#ordered.set(delivery.channel, held);
-    if (leaseEndsAt < this.#nextExpiry) this.#nextExpiry = leaseEndsAt;
+    this.#expireBy(leaseEndsAt);
   }
 
   /** These are settled. */
@@ -74,12 +80,13 @@ export class HeldDeliveries {
       const held = this.#find(channel, token);
       if (held?.attempt === token.attempt && held.sequence === token.sequence) held.leaseEndsAt = leaseEndsAt;
     }
-    if (leaseEndsAt < this.#nextExpiry) this.#nextExpiry = leaseEndsAt;
+    if (tokens.length > 0) this.#expireBy(leaseEndsAt);
   }
 
   /** Gives back the room of leases that ran out. */
   expire(now: number): void {
     if (now < this.#nextExpiry) return;
+    this.#nextExpiry = Infinity;
     let next = Infinity;
     for (const map of [this.#plain, this.#ordered]) {
       for (const [key, held] of map as Map<unknown, Held>) {
@@ -91,7 +98,13 @@ export class HeldDeliveries {
         held.holder.released(held.bytes);
       }
     }
-    this.#nextExpiry = next;
+    this.#expireBy(next);
+  }
+
+  #expireBy(at: number): void {
+    if (at >= this.#nextExpiry) return;
+    this.#nextExpiry = at;
+    this.#onEarlier(at);
   }
 
   /** The holder is gone; its leases live on without it. */

@@ -117,9 +117,7 @@ export class PullStream implements CreditHolder, SubscriptionStream {
     this.#closeTimer.cancel();
     this.#subscription.used(this.#services.clock.now());
     this.#consumer?.cancel();
-    this.#subscription.streams.delete(this);
-    this.#subscription.held.forget(this);
-    this.#subscription.leasesChanged();
+    this.#subscription.leave(this);
   }
 
   #consume(): void {
@@ -142,16 +140,15 @@ export class PullStream implements CreditHolder, SubscriptionStream {
 
   /** Credit to add. Body bytes go out in windows, so that a peer that does not read holds little of our memory. */
   #room(): { readonly messages: number; readonly bytes: number } {
-    const subscription = this.#subscription;
-    const messagesMax = Math.min(this.#messagesMax, subscription.streamShare());
-    const messages = messagesMax - this.#messages - this.#creditMessages;
     const window = GCP_LIMITS.streamWindowBytes - this.#pendingBytes;
     const bytes = Math.min(this.#bytesMax - this.#bytes, window) - this.#creditBytes;
-    return {
-      messages:
-        messages > 0 ? Math.min(messages, subscription.headroom() - Math.max(this.#creditMessages, 0)) : 0,
-      bytes,
-    };
+    const messagesMax = Math.min(this.#messagesMax, this.#subscription.streamShare());
+    const wanted = messagesMax - this.#messages - this.#creditMessages;
+    if (wanted <= 0) return { messages: 0, bytes };
+    const headroom = this.#subscription.headroom();
+    const free = headroom - Math.max(this.#creditMessages, 0);
+    if (free < wanted) this.#subscription.runsShort(this, headroom);
+    return { messages: Math.min(wanted, free), bytes };
   }
 
   #grant(messages: number, bytes: number): void {

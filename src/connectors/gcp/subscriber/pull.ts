@@ -26,7 +26,6 @@ export function pull(services: GcpServices): Operation<PullRequestView, Buffer> 
       throw isNotFound(caught) ? resourceNotFound(live.id) : caught;
     });
     if (deliveries.length === 0) return Buffer.alloc(0);
-    live.leasesChanged();
     const handed = hasTransforms(live.info) ? await transformed(services, live, deliveries) : { deliveries };
     if (handed.deliveries.length === 0) return Buffer.alloc(0);
     counters.delivered += handed.deliveries.length;

@@ -69,7 +69,6 @@ export async function transformed(
       verdict === 'drop' ? ({ kind: 'ack' } as const) : refusalOf(subscription.info, delivery);
     const settled = services.broker.settle({ tokens: [delivery], settlement });
     subscription.held.release(subscription.channel(), [delivery]);
-    subscription.leasesChanged();
     await settled;
   }
   return { deliveries: kept, messages };

@@ -53,7 +53,6 @@ export function seek(services: GcpServices): Operation<SeekRequest, SeekResponse
       restoreMax: config.maxSeekReplay,
     });
     live.held.releaseAll();
-    live.leasesChanged();
     live.used(now);
     if (skipped > 0) {
       log.warn('a seek left out the oldest messages: there are more than it may bring back', {

@@ -166,7 +166,6 @@ async function settle(
     subscription.held.extend(channel, tokens, clock.now() + settlement.leaseMs);
   } else {
     subscription.held.release(channel, tokens);
-    subscription.leasesChanged();
   }
   return settled;
 }

@@ -2,8 +2,9 @@ import type { Broker } from '../../../core/broker-api.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { Delivery } from '../../../core/queue/types.js';
 import type { Clock } from '../../../base/clock.js';
+import { Scheduler, Timeouts } from '../../../base/scheduler.js';
 import type { BrokerError } from '../../../core/errors.js';
-import type { GcpConfig } from '../config.js';
+import { GCP_LIMITS, type GcpConfig } from '../config.js';
 import { detachedFault, notPullable, resourceNotFound } from '../errors.js';
 import type { Catalog } from '../registry/catalog.js';
 import type { SubscriptionInfo } from '../registry/records.js';
@@ -11,7 +12,7 @@ import { isPush } from '../registry/subscription-rules.js';
 import { subscriptionChannel } from '../resource-names.js';
 import { ackIdSeed } from '../wire/ack-id.js';
 import { encodeSubscriptionProperties } from '../wire/received-messages.js';
-import { HeldDeliveries } from './held-deliveries.js';
+import { HeldDeliveries, type CreditHolder } from './held-deliveries.js';
 import { RecentAcks } from './recent-acks.js';
 
 /** A stream of a subscription, as the subscription sees it. */
@@ -22,30 +23,46 @@ export interface SubscriptionStream {
   topUp(): void;
 }
 
-/** What the connector keeps in memory of one subscription while it lives. */
+/** Calls back at a time (Unix ms). The function returned forgets it; it must not be called after that time. */
+type CallAt = (time: number, run: () => void) => () => void;
+
+interface LiveParts {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly inflightMax: number;
+  readonly callAt: CallAt;
+}
+
+/** What the connector keeps in memory of one subscription while it lives. Idle streams of it cost no work at all. */
 export class LiveSubscription {
   readonly id: string;
   /** Its own name; the channel may be another one's, by an alias. */
   readonly name: ChannelName;
   readonly ackIdSeed: number;
-  readonly held = new HeldDeliveries();
+  readonly held = new HeldDeliveries((nextExpiry) => this.#lookBy(nextExpiry));
   readonly streams = new Set<SubscriptionStream>();
   readonly recentAcks = new RecentAcks();
-  readonly #broker: Broker;
-  readonly #inflightMax: number;
-  /** Leases that no stream holds (of Pull calls), as of the last look; -1 = not looked since something changed. */
-  #otherLeases = -1;
+  readonly #parts: LiveParts;
+  /** Streams that the subscription's bound keeps from what they have room for. */
+  readonly #short = new Set<SubscriptionStream>();
+  /** The least headroom that one of these saw. */
+  #shortAt = Infinity;
+  /** The streams' shares may have grown. */
+  #sharesGrew = false;
+  /** The next look, in Unix ms; Infinity = none is needed. */
+  #lookAt = Infinity;
+  #forgetLook: () => void = () => undefined;
+  #closed = false;
   info: SubscriptionInfo;
   /** Unix ms of its last use; 0 = not since the start. */
   #usedAt = 0;
 
-  constructor(broker: Broker, info: SubscriptionInfo, inflightMax: number) {
+  constructor(info: SubscriptionInfo, parts: LiveParts) {
     this.id = info.id;
     this.name = subscriptionChannel(info.id);
     this.ackIdSeed = ackIdSeed(`${info.id}\n${info.record.createdAt}`);
     this.info = info;
-    this.#broker = broker;
-    this.#inflightMax = inflightMax;
+    this.#parts = parts;
   }
 
   /** Whether acknowledgements are certain: each is confirmed, and one that came too late is refused. */
@@ -71,7 +88,7 @@ export class LiveSubscription {
 
   /** The channel behind its name. */
   channel(): ChannelName {
-    return this.#broker.resolve(this.name);
+    return this.#parts.broker.resolve(this.name);
   }
 
   /** The `subscription_properties` of every response. */
@@ -82,21 +99,67 @@ export class LiveSubscription {
 
   /** How many more messages may be leased before the subscription's bound is reached. */
   headroom(): number {
-    if (this.#otherLeases < 0) {
-      const leased = this.#broker.queueStats(this.name)?.inFlight ?? 0;
-      this.#otherLeases = Math.max(leased - this.held.count, 0);
-    }
-    return Math.max(this.#inflightMax - this.#otherLeases - this.held.count, 0);
+    const { broker, inflightMax } = this.#parts;
+    return Math.max(inflightMax - (broker.queueStats(this.name)?.inFlight ?? 0), 0);
   }
 
   /** What one stream may hold, so that all together stay within the subscription's bound. */
   streamShare(): number {
-    return Math.max(Math.floor(this.#inflightMax / Math.max(this.streams.size, 1)), 1);
+    return Math.max(Math.floor(this.#parts.inflightMax / Math.max(this.streams.size, 1)), 1);
   }
 
-  /** Leases were taken or ended that no stream holds. */
-  leasesChanged(): void {
-    this.#otherLeases = -1;
+  /** The stream has room for more than this headroom: it is asked again when there is more. */
+  runsShort(stream: SubscriptionStream, headroom: number): void {
+    this.#short.add(stream);
+    this.#shortAt = Math.min(this.#shortAt, headroom);
+    this.#lookBy(this.#parts.clock.now());
+  }
+
+  /** The stream is gone: others may hold more. Its deliveries live on without it. */
+  leave(stream: SubscriptionStream & CreditHolder): void {
+    this.streams.delete(stream);
+    this.#short.delete(stream);
+    this.held.forget(stream);
+    if (this.streams.size === 0) return;
+    this.#sharesGrew = true;
+    this.#lookBy(this.#parts.clock.now());
+  }
+
+  /** It is there no more. */
+  close(): void {
+    this.#closed = true;
+    if (this.#lookAt < Infinity) this.#forgetLook();
+    this.#lookAt = Infinity;
+  }
+
+  /** Has a look at leases and streams at `time` (Unix ms) or soon after; what comes close together is one look. */
+  #lookBy(time: number): void {
+    const at = (Math.floor(time / GCP_LIMITS.lookMs) + 1) * GCP_LIMITS.lookMs;
+    if (at >= this.#lookAt || this.#closed) return;
+    if (this.#lookAt < Infinity) this.#forgetLook();
+    this.#lookAt = at;
+    this.#forgetLook = this.#parts.callAt(at, () => {
+      this.#lookAt = Infinity;
+      this.#look();
+    });
+  }
+
+  /** Gives back room of expired leases and lets streams that wait for it go on. */
+  #look(): void {
+    this.held.expire(this.#parts.clock.now());
+    if (this.#sharesGrew) {
+      this.#sharesGrew = false;
+      for (const stream of this.streams) stream.topUp();
+    }
+    if (this.#short.size === 0) return;
+    if (this.headroom() <= this.#shortAt) {
+      this.#lookBy(this.#parts.clock.now());
+      return;
+    }
+    const short = [...this.#short];
+    this.#short.clear();
+    this.#shortAt = Infinity;
+    for (const stream of short) stream.topUp();
   }
 
   /** What an ack id says of the place of a delivery: the part of its channel behind the subscription's. */
@@ -114,12 +177,16 @@ export class Subscriptions {
   readonly #clock: Clock;
   readonly #catalog: Catalog;
   readonly #config: GcpConfig;
+  readonly #scheduler: Scheduler;
+  readonly #timeouts = new Timeouts();
 
   constructor(parts: { broker: Broker; clock: Clock; catalog: Catalog; config: GcpConfig }) {
     this.#broker = parts.broker;
     this.#clock = parts.clock;
     this.#catalog = parts.catalog;
     this.#config = parts.config;
+    this.#scheduler = new Scheduler(parts.clock);
+    this.#scheduler.add(this.#timeouts);
     this.#catalog.onSubscription((id, info) => this.#changed(id, info));
   }
 
@@ -128,7 +195,12 @@ export class Subscriptions {
     const info = this.#catalog.requireSubscription(name);
     const known = this.#live.get(info.id);
     if (known !== undefined) return known;
-    const live = new LiveSubscription(this.#broker, info, this.#config.maxInflightPerSubscription);
+    const live = new LiveSubscription(info, {
+      broker: this.#broker,
+      clock: this.#clock,
+      inflightMax: this.#config.maxInflightPerSubscription,
+      callAt: (time, run) => this.#callAt(time, run),
+    });
     this.#live.set(info.id, live);
     return live;
   }
@@ -151,21 +223,21 @@ export class Subscriptions {
     return count;
   }
 
-  /** Gives back room of expired leases and lets streams that waited for it go on. */
-  sweep(): void {
-    const now = this.#clock.now();
-    for (const live of this.#live.values()) {
-      live.held.expire(now);
-      if (live.streams.size === 0) continue;
-      live.leasesChanged();
-      for (const stream of live.streams) stream.topUp();
-    }
+  /** Nothing is looked after any more. */
+  stop(): void {
+    this.#scheduler.stop();
   }
 
   /** Ends every stream and every wait, as a server does that goes away. */
   endWaits(): void {
     for (const pull of this.waitingPulls) pull.abort();
     for (const { streams } of this.#live.values()) for (const stream of [...streams]) stream.end(undefined);
+  }
+
+  #callAt(time: number, run: () => void): () => void {
+    const timeout = this.#timeouts.set(time, run);
+    this.#scheduler.poke();
+    return () => this.#timeouts.cancel(timeout);
   }
 
   #changed(id: string, info: SubscriptionInfo | undefined): void {
@@ -178,6 +250,7 @@ export class Subscriptions {
       return;
     }
     this.#live.delete(id);
+    live.close();
     for (const stream of [...live.streams]) stream.end(resourceNotFound(id));
   }
 }

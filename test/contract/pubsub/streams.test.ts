@@ -1,0 +1,139 @@
+import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { describe, expect, it, vi } from 'vitest';
+import { streamingPull } from '../../../src/connectors/gcp/subscriber/streaming-pull.js';
+import * as pubsub from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/pubsub_pb.js';
+import { HOT_CODECS } from '../../../src/connectors/gcp/wire/hot-codecs.js';
+import { subscriptionName, World } from './fixture.js';
+
+type Fields = MessageInitShape<typeof pubsub.StreamingPullRequestSchema>;
+
+/** The server's side of a stream, without a network. */
+class Stream {
+  readonly #listeners = new Map<string, (message?: unknown) => void>();
+  responses: pubsub.StreamingPullResponse[] = [];
+  failure: unknown;
+
+  constructor(world: World, subscription: string, more: Fields = {}) {
+    streamingPull(world.services)({
+      on: (event: string, listener: (message?: unknown) => void) => this.#listeners.set(event, listener),
+      write: (bytes: Uint8Array, accepted?: () => void) => {
+        this.responses.push(fromBinary(pubsub.StreamingPullResponseSchema, bytes));
+        accepted?.();
+        return true;
+      },
+      end: () => undefined,
+      fail: (status: unknown) => (this.failure = status),
+    } as never);
+    this.send({ subscription: subscriptionName(subscription), streamAckDeadlineSeconds: 10, ...more });
+  }
+
+  send(fields: Fields): void {
+    const request = create(pubsub.StreamingPullRequestSchema, fields);
+    const codec = HOT_CODECS['google.pubsub.v1.StreamingPullRequest'];
+    this.#listeners.get('data')?.(codec.decode(toBinary(pubsub.StreamingPullRequestSchema, request)));
+  }
+
+  close(): void {
+    this.#listeners.get('close')?.();
+  }
+
+  get texts(): string[] {
+    return this.responses.flatMap(({ receivedMessages }) =>
+      receivedMessages.map(({ message }) => Buffer.from(message?.data ?? []).toString()),
+    );
+  }
+}
+
+/** What the queue hands out at the end of the turn has come. */
+const turns = async (): Promise<void> => {
+  for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+};
+
+async function worldWith(config: ConstructorParameters<typeof World>[0]): Promise<World> {
+  const world = await new World(config).open();
+  await world.topic('top');
+  await world.subscription('sub', 'top');
+  return world;
+}
+
+describe('idle streams', () => {
+  /** Timers set and questions asked in ten minutes in which nothing happens. */
+  async function workWith(streams: number): Promise<readonly number[]> {
+    const world = await worldWith({});
+    // Each has had its messages, and their leases have ended one way or the other.
+    const open = Array.from({ length: streams }, () => new Stream(world, 'sub'));
+    await world.publish('top', 'a', 'b');
+    await turns();
+    expect(open.flatMap(({ texts }) => texts).sort()).toEqual(['a', 'b']);
+    const [ackId = ''] = open.flatMap(({ responses }) =>
+      responses.flatMap(({ receivedMessages }) => receivedMessages.map((received) => received.ackId)),
+    );
+    await world.ack('sub', ackId);
+    for (const stream of open) {
+      const left = stream.responses.flatMap(({ receivedMessages }) => receivedMessages);
+      for (const received of left) if (received.ackId !== ackId) await world.ack('sub', received.ackId);
+    }
+    world.clock.advance(60_000);
+    await turns();
+    const timers = vi.spyOn(world.clock, 'after');
+    const questions = vi.spyOn(world.broker, 'queueStats');
+    const topUps = [...world.services.subscriptions.require(subscriptionName('sub')).streams].map((stream) =>
+      vi.spyOn(stream, 'topUp'),
+    );
+    for (let second = 0; second < 600; second++) {
+      world.clock.advance(1000);
+      await Promise.resolve();
+    }
+    await turns();
+    expect(topUps).toHaveLength(streams);
+    const asked = topUps.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+    return [timers.mock.calls.length, questions.mock.calls.length, asked];
+  }
+
+  it('cost no work, however many they are', async () => {
+    const one = await workWith(1);
+    expect(await workWith(500)).toEqual(one);
+    expect(one.slice(1)).toEqual([0, 0]);
+  });
+});
+
+describe('the bound of a subscription', () => {
+  it('lets a stream go on when the leases of Pull calls have run out', async () => {
+    const world = await worldWith({ maxInflightPerSubscription: 2 });
+    await world.publish('top', 'a', 'b', 'c');
+    expect(await world.pull('sub')).toHaveLength(2);
+    const stream = new Stream(world, 'sub');
+    await turns();
+    expect(stream.texts).toEqual([]);
+    world.clock.advance(9000);
+    await turns();
+    expect(stream.texts).toEqual([]);
+    world.clock.advance(2000);
+    await turns();
+    expect(stream.texts).toHaveLength(2);
+  });
+
+  it('lets a stream have what another gave up', async () => {
+    const world = await worldWith({ maxInflightPerSubscription: 4 });
+    const [one, two] = [new Stream(world, 'sub'), new Stream(world, 'sub')];
+    two.close();
+    await world.publish('top', 'a', 'b', 'c', 'd', 'e');
+    await turns();
+    world.clock.advance(300);
+    await turns();
+    expect(one.texts).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('gives the room of a lease back when it ends, to the stream that held it', async () => {
+    const world = await worldWith({ maxOutstandingMessages: 1 });
+    await world.publish('top', 'a', 'b');
+    const stream = new Stream(world, 'sub');
+    await turns();
+    expect(stream.texts).toEqual(['a']);
+    world.clock.advance(10_000);
+    await turns();
+    world.clock.advance(300);
+    await turns();
+    expect(stream.texts).toHaveLength(2);
+  });
+});
