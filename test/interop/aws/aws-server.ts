@@ -55,7 +55,7 @@ export async function startAwsServer(
   const [bound] = await connector.start();
   const port = bound?.port ?? 0;
   const url = `http://127.0.0.1:${port}`;
-  const client = { endpoint: url, region: 'us-east-1', credentials: CREDENTIALS, maxAttempts: 1 };
+  const client = { endpoint: url, region: 'us-east-1', credentials: { ...CREDENTIALS }, maxAttempts: 1 };
   const sqs = new SQSClient(client);
   const sns = new SNSClient(client);
   return {

@@ -1,7 +1,8 @@
 import { SNSClient, CreateTopicCommand } from '@aws-sdk/client-sns';
-import { CreateQueueCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { CreateQueueCommand, GetQueueUrlCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { XMLParser } from 'fast-xml-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../src/base/clock.js';
 import { CREDENTIALS, Queues, refusal, startAwsServer, type AwsServer } from './aws-server.js';
 
 let server: AwsServer;
@@ -62,6 +63,29 @@ describe('static credentials', () => {
       code: 'SignatureDoesNotMatch',
       status: 403,
     });
+  });
+
+  it('let an SDK correct its clock by ours, also after days in which its connection was closed', async () => {
+    const clock = new ManualClock(Date.now());
+    const moved = await startAwsServer({ clock, config: { credentials: [CREDENTIALS] } });
+    const config = {
+      endpoint: moved.url,
+      region: 'us-east-1',
+      credentials: { ...CREDENTIALS },
+      maxAttempts: 3,
+    };
+    const client = new SQSClient(config);
+    try {
+      const { QueueUrl } = await client.send(new CreateQueueCommand({ QueueName: 'q' }));
+      clock.advance(2 * 86_400_000);
+      const answer = await client.send(new GetQueueUrlCommand({ QueueName: 'q' }));
+      expect(answer.QueueUrl).toBe(QueueUrl);
+      expect(answer.$metadata.attempts).toBeGreaterThan(1);
+      expect((await client.send(new ListQueuesCommand({}))).$metadata.attempts).toBe(1);
+    } finally {
+      client.destroy();
+      await moved.stop();
+    }
   });
 
   it('refuse unsigned requests in their protocol and do nothing', async () => {

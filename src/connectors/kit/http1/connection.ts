@@ -104,7 +104,7 @@ export class Http1Connection implements ExchangeConnection {
     // Whoever has the socket ends it.
     if (this.#detached || this.#parser.phase !== 'idle') return;
     this.#closing = true;
-    if (this.#open === 0 && !this.#ended) this.#socket.destroySoon();
+    if (this.#open === 0) this.#end();
   }
 
   destroy(): void {
@@ -124,7 +124,7 @@ export class Http1Connection implements ExchangeConnection {
       const { phase } = this.#parser;
       if (phase === 'head' && spent >= limits.headersTimeoutMs) this.#refuse(408);
       else if (phase === 'body' && spent >= limits.requestTimeoutMs) this.#refuse(408);
-      else if (phase === 'idle' && spent >= this.#idleTimeoutMs()) this.#socket.destroySoon();
+      else if (phase === 'idle' && spent >= this.#idleTimeoutMs()) this.#end();
     }
   }
 
@@ -276,6 +276,7 @@ export class Http1Connection implements ExchangeConnection {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#since = this.#host.clock.now();
     if (this.#lingers && !this.#peerEnded) {
       this.#socket.resume();
       this.#socket.end();

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock, SystemClock } from '../../../base/clock.js';
 import type { Clock } from '../../../base/clock.js';
 import { silentLog } from '../../../base/log.js';
@@ -339,6 +339,36 @@ describe('HTTP/1.1 server timeouts', () => {
     expect(server.badRequests).toBe(2);
     poll.socket.resetAndDestroy();
     await expect.poll(() => clock.pending).toBe(0);
+  });
+
+  it('ends an idle connection once, whatever time goes by before the peer is seen to close', async () => {
+    const clock = new ManualClock();
+    const { port, served } = await serve(echo, { clock, limits });
+    const peer = new Peer(port);
+    peer.send(get('/'));
+    await peer.sees('200 OK');
+    const [socket] = served as [Socket];
+    const ends = vi.spyOn(socket, 'destroySoon');
+    // All in one turn: nothing the socket has to say gets in between.
+    clock.advance(2 * limits.keepAliveTimeoutMs);
+    expect(ends).toHaveBeenCalledTimes(1);
+    expect(socket.listenerCount('finish')).toBeLessThan(5);
+    await peer.seesEnd();
+  });
+
+  it('gives up an idle peer that takes no more', async () => {
+    const clock = new ManualClock();
+    const { port, served } = await serve(echo, { clock, limits });
+    const peer = new Peer(port);
+    peer.send(get('/'));
+    await peer.sees('200 OK');
+    const [socket] = served as [Socket];
+    // As when the peer's window is shut: the end of the stream cannot be written.
+    vi.spyOn(socket, 'destroySoon').mockImplementation(() => undefined);
+    clock.advance(limits.keepAliveTimeoutMs + 1_000);
+    expect(socket.destroyed).toBe(false);
+    clock.advance(DEFAULT_HTTP_LIMITS.unsentTimeoutMs + 1_000);
+    expect(socket.destroyed).toBe(true);
   });
 
   it('lets a refused peer send on for a while, then closes', async () => {
