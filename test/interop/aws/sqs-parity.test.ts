@@ -60,12 +60,14 @@ describe('visibility', () => {
     const url = await queues.create();
     await queues.send(url, 'x');
     const [message] = await queues.receive(url, { VisibilityTimeout: 7_200 });
-    await pass(clock, 5_000);
     const { ReceiptHandle } = message ?? {};
     const change = (seconds: number): Promise<unknown> =>
       server.sqs.send(
         new ChangeMessageVisibilityCommand({ QueueUrl: url, ReceiptHandle, VisibilityTimeout: seconds }),
       );
+    await pass(clock, 900);
+    await change(43_200);
+    await pass(clock, 4_100);
     await change(43_195);
     const text =
       'Value 43196 for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is ' +

@@ -18,8 +18,9 @@ export function readVisibilityChange(call: Call, queue: Queue, input: Input): Vi
   const receipt = readReceipt(call, queue, input);
   const seconds = readVisibilitySeconds(input);
   if (seconds === undefined) throw missingParameter('VisibilityTimeout');
-  const hiddenMs = call.services.clock.now() - receipt.receivedAt + seconds * 1000;
-  if (seconds > 0 && !receipt.expired && hiddenMs > VISIBILITY_SECONDS_MAX * 1000) {
+  // In whole seconds: the longest timeout may still be set right behind the receive.
+  const hiddenSeconds = Math.floor((call.services.clock.now() - receipt.receivedAt) / 1000);
+  if (seconds > 0 && !receipt.expired && hiddenSeconds + seconds > VISIBILITY_SECONDS_MAX) {
     throw invalidValue(
       String(seconds),
       'VisibilityTimeout',
