@@ -15,7 +15,9 @@ export function createConnectors(context: ConnectorContext, config: Config): rea
   return [
     ...(grpc.enable || rest.enable ? [createNativeConnector(own('native'), grpc, rest)] : []),
     ...(connectors.aws.enable ? [createAwsConnector(own('aws'), connectors.aws)] : []),
-    ...(connectors.gcp.enable ? [createGcpConnector(own('gcp'), connectors.pubSub)] : []),
+    ...(connectors.gcp.enable
+      ? [createGcpConnector(own('gcp'), connectors.pubSub, connectors.gcp.enableReflection)]
+      : []),
     ...(connectors.amqp.enable ? [createAmqpConnector(own('amqp'), connectors.amqp)] : []),
   ];
 }

@@ -34,7 +34,13 @@ export const settingsSchema = z.object({
   rest: restConfigSchema,
   connectors: z.object({
     aws: awsConfigSchema,
-    gcp: z.object({ enable: enable('Google Cloud Pub/Sub') }),
+    gcp: z.object({
+      enable: enable('Google Cloud Pub/Sub'),
+      enableReflection: z
+        .boolean()
+        .default(false)
+        .describe('Serve gRPC reflection on the Pub/Sub port, for tools such as grpcurl.'),
+    }),
     pubSub: gcpConfigSchema,
     amqp: amqpConfigSchema,
   }),

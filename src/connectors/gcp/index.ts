@@ -9,6 +9,7 @@ import type {
   MetricFamily,
 } from '../kit/connector.js';
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
+import { reflectedFiles, reflectionHandlers, reflectionService } from '../kit/grpc/reflection.js';
 import type { ServiceHandlers } from '../kit/grpc-call.js';
 import { clientHandlers } from '../kit/grpc-clients.js';
 import { defineService } from '../kit/grpc-service.js';
@@ -48,8 +49,12 @@ export { gcpConfigSchema, type GcpConfig } from './config.js';
  * Google Cloud Pub/Sub over gRPC. The fan-out of all topics is set here already and not at `start`, so that what other
  * connectors append in between reaches the subscriptions; the broker has been recovered before.
  */
-export function createGcpConnector(context: ConnectorContext, config: GcpConfig): Connector {
-  return new GcpConnector(context, config);
+export function createGcpConnector(
+  context: ConnectorContext,
+  config: GcpConfig,
+  withReflection = false,
+): Connector {
+  return new GcpConnector(context, config, withReflection);
 }
 
 class GcpConnector implements Connector {
@@ -61,12 +66,14 @@ class GcpConnector implements Connector {
   readonly #listener: GrpcListener;
   readonly #served: RestService[] = [];
   readonly #rest: RestServer;
+  /** What ends each open stream of reflection. */
+  readonly #reflections = new Set<() => void>();
   #addresses: Promise<readonly Address[]> | undefined;
   #tidy: Timer | undefined;
   #tidying: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(context: ConnectorContext, config: GcpConfig) {
+  constructor(context: ConnectorContext, config: GcpConfig, withReflection: boolean) {
     this.#context = context;
     this.#advertisedEndpoint = config.advertisedEndpoint;
     const { broker, clock, ids, log, host, tls } = context;
@@ -110,6 +117,7 @@ class GcpConnector implements Connector {
     this.#serve(IAMPolicy, (services) => unaryHandlers(services, 'iam', iamOperations(services)));
     this.#serve(SchemaService, (services) => this.#features.schemaHandlers(services));
     this.#serve(MessageTransformService, (services) => this.#features.transformHandlers(services));
+    if (withReflection) this.#reflect();
     this.#rest = new RestServer({
       services: this.#served,
       pages: this.#features.pages(tls === undefined ? 'http' : 'https'),
@@ -136,6 +144,16 @@ class GcpConnector implements Connector {
     this.#served.push({ service, handlers });
   }
 
+  /** Serves reflection of all services there are. Like on the native port it is open to everyone. */
+  #reflect(): void {
+    const files = reflectedFiles(this.#served.map(({ service }) => service.file));
+    const handlers = reflectionHandlers(files, (end) => {
+      this.#reflections.add(end);
+      return () => this.#reflections.delete(end);
+    });
+    this.#listener.server.addService(reflectionService, handlers);
+  }
+
   /** The services as one client may use them. */
   #servicesOf(client: Client): GcpServices {
     if (!this.#context.gate.enabled) return this.#services;
@@ -151,6 +169,7 @@ class GcpConnector implements Connector {
     const drained = this.#listener.drain(graceMs);
     const pushed = this.#features.drain(graceMs);
     this.#rest.drain();
+    for (const end of this.#reflections) end();
     // Open streams would last for the whole grace. Their clients look for another server at once.
     this.#services.subscriptions.endWaits();
     await Promise.all([drained, pushed]);

@@ -72,10 +72,14 @@ export abstract class Call implements StreamServer, CallMetadata {
   /** The time of the call is over. */
   expire(): void {
     this.#deadline = -1;
+    this.cut(DEADLINE_EXCEEDED);
+  }
+
+  cut(end: GrpcStatus): void {
     if (this.isEnded) return;
     this.ending();
     this.cancelled();
-    this.#sendStatus(DEADLINE_EXCEEDED);
+    this.#sendStatus(end);
   }
 
   onOver(code: number | undefined): void {

@@ -19,7 +19,7 @@ export interface UnaryCall<Request, Response> {
   fail(status: GrpcStatus): void;
 }
 
-/** What a stream tells. `cancelled` comes when the client gave up; `close` last of all, whatever the end was. */
+/** What a stream tells. `cancelled` comes when the client gave up or was cut; `close` last of all, whatever the end was. */
 export type StreamCallEvent = 'cancelled' | 'close' | 'drain' | 'end';
 
 /** A stream of answers. */
@@ -36,6 +36,8 @@ export interface ServerStreamCall<Request, Response> {
   end(): void;
   /** Ends the call with an error, after all that was written. */
   fail(status: GrpcStatus): void;
+  /** The same by another than the handler, which hears `cancelled`. */
+  cut(status: GrpcStatus): void;
 }
 
 /** Streams both ways. `data` and `end` (the client sends nothing more) come from the peer. */

@@ -2,6 +2,7 @@ import type { GrpcServer } from '../../kit/grpc/server.js';
 import type { Client } from '../../../core/access/gatekeeper.js';
 import type { AnyHandler, ServiceHandlers } from '../../kit/grpc-call.js';
 import { clientHandlers } from '../../kit/grpc-clients.js';
+import { reflectionHandlers, reflectionService } from '../../kit/grpc/reflection.js';
 import { ANONYMOUS } from '../../kit/identity.js';
 import { claimedClientId, requireAccess, stampClientId } from '../access.js';
 import { nativeStatus } from '../errors.js';
@@ -9,11 +10,11 @@ import type { AnyMessageCodec, CallKind, MessageCodec, ServiceDefinition } from 
 import { GroupReaders } from '../operations/group-reader.js';
 import type { NativeService } from '../service.js';
 import type { Sessions } from '../sessions.js';
+import { protoFiles } from '../wire/descriptor.js';
 import * as wire from '../wire/messages.js';
 import { ackAllQueueMessages } from '../operations/ack-all-queue-messages.js';
 import { unary } from './calls.js';
 import { healthHandlers, healthService } from './health.js';
-import { reflectionHandlers, reflectionService } from './reflection.js';
 import { ping } from '../operations/ping.js';
 import { queuesDownstream } from '../operations/queues-downstream.js';
 import { queuesInfo } from '../operations/queues-info.js';
@@ -80,7 +81,10 @@ export function addNativeApi(
   const { [CONFIRMED_EVENTS]: _, ...served } = definition;
   server.addService(served, handlers);
   server.addService(healthService, healthHandlers(sessions));
-  server.addService(reflectionService, reflectionHandlers(sessions));
+  server.addService(
+    reflectionService,
+    reflectionHandlers(protoFiles(), (drain) => sessions.enter({ drain })),
+  );
 }
 
 /** SendEventsStream as WebSockets have it: each event is answered. No method of the gRPC service. */
