@@ -3,7 +3,8 @@ import type { BidiCall, BidiHandler, ServerStreamCall, ServiceHandlers, UnaryCal
 import type { ServiceDefinition } from './grpc-service.js';
 import type { GrpcStatus } from './grpc-status.js';
 import type { CallMetadata, StreamCallEvent } from './grpc/handlers.js';
-import { ANONYMOUS, clientIdOf, type Identity } from './identity.js';
+import { BrokerError } from '../../core/errors.js';
+import { ANONYMOUS, clientIdOf, shownToken, type Identity, type Shown } from './identity.js';
 
 export interface ClientHandlersOptions {
   readonly service: ServiceDefinition;
@@ -35,14 +36,16 @@ export function clientHandlers(options: ClientHandlersOptions): ServiceHandlers 
     Object.entries(everybody).map(([name, handler]) => {
       const kind = service[name]?.kind;
       if (open?.has(name) === true || kind === undefined) return [name, handler];
-      return [name, kind === 'bidi' ? clients.stream(name) : clients.single(name)];
+      if (kind === 'bidi') return [name, clients.stream(name)];
+      return [name, kind === 'unary' ? clients.unary(name) : clients.subscription(name)];
     }),
   );
 }
 
-type SingleCall = UnaryCall<unknown, unknown> | ServerStreamCall<unknown, unknown>;
+type Unary = UnaryCall<unknown, unknown>;
+type Subscription = ServerStreamCall<unknown, unknown>;
 type Stream = BidiCall<unknown, unknown>;
-type AnyCall = SingleCall | Stream;
+type AnyCall = Unary | Subscription | Stream;
 
 class ClientHandlers {
   readonly #options: ClientHandlersOptions;
@@ -52,18 +55,27 @@ class ClientHandlers {
     this.#options = options;
   }
 
-  /** A method with one request. */
-  single(name: string): (call: SingleCall) => void {
-    const { claimed, stamp, check } = this.#options;
-    return (call: SingleCall) => {
-      this.#identify(call, (shown) => {
-        const { request } = call;
-        if (shown !== undefined) stamp?.(request, shown);
-        const client = this.#clientOf(shown ?? claimed?.(request));
-        if (this.#options.gate.enabled) check?.(client, name, request);
-        this.#run(client, name, call);
+  /** A method with one request and one answer: who may ask may have the answer, too. */
+  unary(name: string): (call: Unary) => void {
+    return (call) => void this.#identify(call, (shown) => this.#runSingle(name, call, shown));
+  }
+
+  /** A method with one request and a stream of answers. */
+  subscription(name: string): (call: Subscription) => void {
+    return (call) =>
+      void this.#identify(call, (shown) => {
+        this.#endWithToken(call);
+        this.#runSingle(name, call, shown);
       });
-    };
+  }
+
+  #runSingle(name: string, call: Unary | Subscription, shown: string | undefined): void {
+    const { claimed, stamp, check, gate } = this.#options;
+    const { request } = call;
+    if (shown !== undefined) stamp?.(request, shown);
+    const client = this.#clientOf(shown ?? claimed?.(request));
+    if (gate.enabled) check?.(client, name, request);
+    this.#run(client, name, call);
   }
 
   /** A method with a stream of requests: who claims who it is does so in the first one. */
@@ -72,6 +84,7 @@ class ClientHandlers {
     return (call) => {
       let isLate = false as boolean;
       isLate = this.#identify(call, (shown) => {
+        this.#endWithToken(call);
         if (shown !== undefined) {
           const stamped =
             stamp === undefined ? call : new ChangedCall(call, (request) => stamp(request, shown));
@@ -92,7 +105,6 @@ class ClientHandlers {
   /** Calls `then` with the client id that is shown, now or later (true); refuses the call when it is no good. */
   #identify(call: AnyCall, then: (shown: string | undefined) => void): boolean {
     const { identity } = this.#options;
-    const { metadata } = call;
     const fail = (caught: unknown): void => call.fail(this.#options.refusal(caught));
     const go = (shown: string | undefined): void => {
       try {
@@ -102,10 +114,7 @@ class ClientHandlers {
       }
     };
     try {
-      const shown = clientIdOf(identity, {
-        authorization: metadata.get('authorization'),
-        peerName: metadata.peerName,
-      });
+      const shown = clientIdOf(identity, shownOn(call));
       if (!(shown instanceof Promise)) {
         go(shown);
         return false;
@@ -122,6 +131,17 @@ class ClientHandlers {
     }
   }
 
+  /** What lasts longer than the token it began with is cut when that ends. */
+  #endWithToken(call: Subscription | Stream): void {
+    const { identity, refusal } = this.#options;
+    const token = shownToken(identity, shownOn(call));
+    if (token === undefined) return;
+    const forget = identity.watch(token, () =>
+      call.cut(refusal(new BrokerError('unauthenticated', 'the token has ended'))),
+    );
+    call.on('close', forget);
+  }
+
   #clientOf(clientId: string | undefined): Client {
     return this.#options.gate.clientOf(clientId === undefined || clientId === '' ? ANONYMOUS : clientId);
   }
@@ -134,6 +154,10 @@ class ClientHandlers {
     }
     handlers[name]?.(call as never);
   }
+}
+
+function shownOn({ metadata }: AnyCall): Shown {
+  return { authorization: metadata.get('authorization'), peerName: metadata.peerName };
 }
 
 /** A stream whose requests are changed on their way to the handler, or whose handler runs when the first one is there. */
@@ -183,6 +207,10 @@ class ChangedCall implements Stream {
 
   fail(status: GrpcStatus): void {
     this.#call.fail(status);
+  }
+
+  cut(status: GrpcStatus): void {
+    this.#call.cut(status);
   }
 
   pause(): void {

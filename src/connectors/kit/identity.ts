@@ -8,6 +8,8 @@ export interface Identity {
   known(token: string): string | undefined;
   /** The client id in a token. Rejects with `unauthenticated`, without saying why. */
   verify(token: string): Promise<string>;
+  /** Calls `over` once, when a token that was good is so no longer. Gives the way to forget it. */
+  watch(token: string, over: () => void): () => void;
 }
 
 /** Nobody has to show who they are. */
@@ -15,7 +17,14 @@ export const NO_IDENTITY: Identity = {
   required: false,
   known: () => undefined,
   verify: () => Promise.reject(new BrokerError('unauthenticated', 'tokens are not looked at')),
+  watch: () => () => undefined,
 };
+
+/** The token that a client is known by, if it is known by one: tokens are not looked at unless they are required. */
+export function shownToken(identity: Identity, { authorization }: Shown): string | undefined {
+  const token = identity.required ? tokenOf(authorization ?? '') : '';
+  return token === '' ? undefined : token;
+}
 
 /** What a peer showed of itself. */
 export interface Shown {
@@ -44,9 +53,8 @@ export function tokenOf(authorization: string): string {
  * not looked at unless they are required. Throws, or rejects with, `unauthenticated`.
  */
 export function clientIdOf(identity: Identity, shown: Shown): string | undefined | Promise<string> {
-  if (!identity.required) return shown.peerName;
-  const token = tokenOf(shown.authorization ?? '');
-  if (token !== '') return identity.known(token) ?? identity.verify(token);
-  if (shown.peerName !== undefined) return shown.peerName;
+  const token = shownToken(identity, shown);
+  if (token !== undefined) return identity.known(token) ?? identity.verify(token);
+  if (!identity.required || shown.peerName !== undefined) return shown.peerName;
   throw new BrokerError('unauthenticated', 'a token is needed');
 }

@@ -98,6 +98,66 @@ describe('tokens', () => {
     await expect(verifier.verify(token)).rejects.toThrow();
   });
 
+  describe('that something began with', () => {
+    const file = (): string => join(folder.path, 'watched-key');
+    const watched = async (claims: Record<string, unknown>) => {
+      writeFileSync(file(), SECRET);
+      const own = new ManualClock(clock.now());
+      const verifier = new TokenVerifier({ ...config, key: '', filePath: file() }, own);
+      const bearer = await sign({ ClientID: 'alice', ...claims });
+      await verifier.verify(bearer);
+      let ends = 0;
+      const forget = verifier.watch(bearer, () => ends++);
+      return { own, verifier, bearer, forget, ends: () => ends };
+    };
+    /** Verifying takes turns of the event loop. */
+    const settled = async (isTrue: () => boolean): Promise<void> => {
+      while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
+    };
+
+    it('end it in their time, once', async () => {
+      const { own, ends } = await watched({ exp: seconds() + 60 });
+      own.advance(64_999);
+      expect(ends()).toBe(0);
+      own.advance(1);
+      expect(ends()).toBe(1);
+      own.advance(100_000);
+      expect([ends(), own.pending]).toEqual([1, 0]);
+    });
+
+    it('may last longer than a timer can be set for', async () => {
+      const years = 3 * 365 * 86_400;
+      const { own, ends } = await watched({ exp: seconds() + years });
+      own.advance(years * 1000);
+      expect(ends()).toBe(0);
+      own.advance(5_000);
+      expect(ends()).toBe(1);
+    });
+
+    it('never end it without an end of their own, nor when it ended before', async () => {
+      const endless = await watched({});
+      expect(endless.own.pending).toBe(0);
+      const { own, forget, ends } = await watched({ exp: seconds() + 60 });
+      forget();
+      expect(own.pending).toBe(0);
+      own.advance(100_000);
+      expect([ends(), endless.ends()]).toEqual([0, 0]);
+    });
+
+    it('end it when the key changes to one that they are not signed with', async () => {
+      const { own, verifier, bearer, ends } = await watched({ exp: seconds() + 60 });
+      // Looked at again, and still good.
+      writeFileSync(file(), `${SECRET}\n`);
+      expect(verifier.refresh()).toBe(true);
+      await verifier.verify(bearer);
+      expect(ends()).toBe(0);
+      writeFileSync(file(), `${SECRET} and another`);
+      expect(verifier.refresh()).toBe(true);
+      await settled(() => ends() > 0);
+      expect([ends(), own.pending]).toEqual([1, 0]);
+    });
+  });
+
   it('need a key that fits the algorithm', () => {
     expect(() => new TokenVerifier({ ...config, signatureType: 'RS256' }, clock)).toThrow(
       /^AUTHENTICATION_JWT_CONFIG_KEY: no RS256/,

@@ -1,6 +1,6 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
-import { jwtVerify } from 'jose';
-import type { Clock } from '../../base/clock.js';
+import { decodeJwt, jwtVerify } from 'jose';
+import type { Clock, Timer } from '../../base/clock.js';
 import type { Identity } from '../../connectors/kit/identity.js';
 import { BrokerError } from '../../core/errors.js';
 import type { AuthenticationConfig } from '../config/security.js';
@@ -19,12 +19,20 @@ interface Known {
   readonly goodUntil: number;
 }
 
+/** Something that lasts as long as its token. */
+interface Watch {
+  readonly token: string;
+  readonly over: () => void;
+  timer?: Timer;
+}
+
 /** Verifies JSON Web Tokens (RFC 7519) with one key and one algorithm. */
 export class TokenVerifier implements Identity {
   readonly required = true;
   readonly #config: AuthenticationConfig['jwtConfig'];
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
+  readonly #watches = new Set<Watch>();
   #keyText: string;
   #key: KeyObject;
 
@@ -53,6 +61,40 @@ export class TokenVerifier implements Identity {
     return known.clientId;
   }
 
+  watch(token: string, over: () => void): () => void {
+    const watch: Watch = { token, over };
+    this.#watches.add(watch);
+    this.#endInTime(watch);
+    // It may have been verified with a key that was replaced meanwhile.
+    if (this.known(token) === undefined) void this.#verifyAgain(watch);
+    return () => this.#forget(watch);
+  }
+
+  /** The token was verified: what it says of its end can be believed. */
+  #endInTime(watch: Watch): void {
+    const { exp } = decodeJwt(watch.token);
+    if (exp === undefined) return;
+    const leftMs = goodUntilOf(exp) - this.#clock.now();
+    if (leftMs <= 0) this.#end(watch);
+    // Timers may come early when they are set for long.
+    else watch.timer = this.#clock.after(leftMs, () => this.#endInTime(watch));
+  }
+
+  async #verifyAgain(watch: Watch): Promise<void> {
+    if ((await this.#read(watch.token, this.#key)) === undefined) this.#end(watch);
+  }
+
+  #end(watch: Watch): void {
+    if (!this.#watches.has(watch)) return;
+    this.#forget(watch);
+    watch.over();
+  }
+
+  #forget(watch: Watch): void {
+    this.#watches.delete(watch);
+    watch.timer?.cancel();
+  }
+
   /** Reads the key file again; true when another key stands there now, and then no token is known any more. */
   refresh(): boolean {
     const text = readKeyText(this.#config);
@@ -60,6 +102,7 @@ export class TokenVerifier implements Identity {
     this.#key = keyOf(text, this.#config.signatureType);
     this.#keyText = text;
     this.#known.clear();
+    for (const watch of this.#watches) void this.#verifyAgain(watch);
     return true;
   }
 
@@ -72,8 +115,7 @@ export class TokenVerifier implements Identity {
       });
       const clientId = payload[this.#config.claim];
       if (typeof clientId !== 'string' || clientId === '') return undefined;
-      const goodUntil = payload.exp === undefined ? Infinity : (payload.exp + CLOCK_TOLERANCE_SECONDS) * 1000;
-      return { clientId, goodUntil };
+      return { clientId, goodUntil: goodUntilOf(payload.exp) };
     } catch {
       // Whatever is wrong with a token, its sender hears the same.
       return undefined;
@@ -87,6 +129,11 @@ export class TokenVerifier implements Identity {
     }
     this.#known.set(token, known);
   }
+}
+
+/** Unix ms, with the tolerance that the check itself has. */
+function goodUntilOf(exp: number | undefined): number {
+  return exp === undefined ? Infinity : (exp + CLOCK_TOLERANCE_SECONDS) * 1000;
 }
 
 function readKeyText({ key, filePath }: AuthenticationConfig['jwtConfig']): string {

@@ -295,6 +295,7 @@ describe('who asks', () => {
       required: true,
       known: (token) => (token === 'good' ? 'me' : undefined),
       verify: () => Promise.reject(new BrokerError('unauthenticated', 'no')),
+      watch: () => () => undefined,
     };
     server = await startNativeServer({ identity });
     expect((await call('/ping')).status).toBe(200);

@@ -19,6 +19,7 @@ const tokens: Identity = {
     token.startsWith('token of ')
       ? Promise.resolve(token.slice(9))
       : Promise.reject(new BrokerError('unauthenticated', 'no')),
+  watch: () => () => undefined,
 };
 
 async function access(identity: Identity, rules?: ConstructorParameters<typeof AccessPolicy>[0]) {

@@ -114,6 +114,12 @@ export class SocketCall
     this.#finish(text, isGoing ? CLOSE.goingAway : isRefused ? CLOSE.refused : CLOSE.failed);
   }
 
+  cut(answer: GrpcStatus): void {
+    if (this.#isEnded) return;
+    this.#emit('cancelled');
+    this.fail(answer);
+  }
+
   pause(): void {
     this.#isPaused = true;
     this.#socket?.pause();
