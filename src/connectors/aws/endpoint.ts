@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls';
 import type { HttpExchange } from '../kit/http-listener.js';
 import { AccessDenied } from '../../core/access/resource.js';
 import type { Client } from '../../core/access/gatekeeper.js';
@@ -188,7 +189,10 @@ export class AwsEndpoint {
       plain,
       senderId,
       get origin() {
-        return originOf(place(), (name) => exchange.header(name));
+        return originOf(place(), {
+          header: (name) => exchange.header(name),
+          encrypted: exchange.socket instanceof TLSSocket,
+        });
       },
       path,
       signed: accessKey !== '',

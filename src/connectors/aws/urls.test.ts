@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { awsConfigSchema } from './config.js';
 import { originOf, queueUrl } from './urls.js';
+import type { Caller } from './urls.js';
 
 const config = awsConfigSchema.parse({});
 const place = { config, port: 4566, secure: false };
 
-function headers(of: Readonly<Record<string, string>>): (name: string) => string | undefined {
-  return (name) => of[name];
+function headers(of: Readonly<Record<string, string>>, encrypted = false): Caller {
+  return { header: (name) => of[name], encrypted };
 }
 
 describe('URLs in answers', () => {
   it('begin with what the client used', () => {
     expect(originOf(place, headers({ host: 'broker:14566' }))).toBe('http://broker:14566');
-    expect(originOf({ ...place, secure: true }, headers({ host: 'broker' }))).toBe('https://broker');
+    expect(originOf(place, headers({ host: 'broker' }, true))).toBe('https://broker');
     expect(originOf(place, headers({ host: 'queue.example', 'x-forwarded-proto': 'HTTPS' }))).toBe(
       'https://queue.example',
     );
@@ -21,6 +22,7 @@ describe('URLs in answers', () => {
 
   it('begin with this machine when nobody said more', () => {
     expect(originOf(place)).toBe('http://localhost:4566');
+    expect(originOf({ ...place, secure: true })).toBe('https://localhost:4566');
     expect(originOf(place, headers({}))).toBe('http://localhost:4566');
   });
 

@@ -8,17 +8,25 @@ export interface OwnPlace {
   readonly secure: boolean;
 }
 
+/** The request that is answered, as far as it shows where its client sees us. */
+export interface Caller {
+  /** A header by its name in lower case. */
+  readonly header: (name: string) => string | undefined;
+  /** It came over TLS. */
+  readonly encrypted: boolean;
+}
+
 /**
  * Scheme, host and port that URLs in answers begin with: the advertised ones, else those the client used, so that the
- * URL works where the client is. `header` reads the request's; a proxy that ends TLS says so in `X-Forwarded-Proto`.
+ * URL works where the client is. A proxy that ends TLS says so in `X-Forwarded-Proto`.
  */
-export function originOf(
-  { config, port, secure }: OwnPlace,
-  header?: (name: string) => string | undefined,
-): string {
+export function originOf({ config, port, secure }: OwnPlace, caller?: Caller): string {
   if (config.advertisedUrl !== '') return config.advertisedUrl.replace(/\/+$/, '');
-  const host = header?.('host') ?? '';
-  const isSecure = secure || header?.('x-forwarded-proto')?.toLowerCase() === 'https';
+  const host = caller?.header('host') ?? '';
+  const isSecure =
+    caller === undefined
+      ? secure
+      : caller.encrypted || caller.header('x-forwarded-proto')?.toLowerCase() === 'https';
   return `http${isSecure ? 's' : ''}://${host === '' ? `localhost:${port}` : host}`;
 }
 
