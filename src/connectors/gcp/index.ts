@@ -77,7 +77,7 @@ class GcpConnector implements Connector {
     this.#context = context;
     this.#advertisedEndpoint = config.advertisedEndpoint;
     const { broker, clock, ids, log, host, tls } = context;
-    const catalog = new Catalog(broker, clock);
+    const catalog = new Catalog(broker);
     const subscriptions = new Subscriptions({ broker, clock, catalog, config });
     this.#services = {
       broker,

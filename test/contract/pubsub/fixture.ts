@@ -60,7 +60,7 @@ export class World {
     const config = gcpConfigSchema.parse(this.#config);
     let uuids = 0;
     const ids = { uuid: () => `made-${++uuids}`, bytes: (count: number) => new Uint8Array(count) };
-    const catalog = new Catalog(broker, clock);
+    const catalog = new Catalog(broker);
     this.broker = broker;
     this.services = {
       broker,

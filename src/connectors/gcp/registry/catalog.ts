@@ -1,4 +1,3 @@
-import type { Clock } from '../../../base/clock.js';
 import type { Broker } from '../../../core/broker-api.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { FanOutTarget } from '../../../core/log/types.js';
@@ -29,7 +28,6 @@ import {
 export class Catalog {
   /** The broker itself, for what follows from an operation: what was asked for has been allowed by then. */
   readonly broker: Broker;
-  readonly #clock: Clock;
   readonly #topics = new Map<string, TopicInfo>();
   readonly #subscriptions = new Map<string, SubscriptionInfo>();
   /** Subscription ids by topic id. */
@@ -37,9 +35,8 @@ export class Catalog {
   readonly #changed = new Set<(id: string, info: SubscriptionInfo | undefined) => void>();
   readonly #unwatch: (() => void)[] = [];
 
-  constructor(broker: Broker, clock: Clock) {
+  constructor(broker: Broker) {
     this.broker = broker;
-    this.#clock = clock;
   }
 
   /** Restores everything, fan-out included, and follows changes from here on. */
@@ -164,16 +161,7 @@ export class Catalog {
   #target(info: SubscriptionInfo): FanOutTarget {
     const queue = subscriptionChannel(info.id);
     const route = routeOf(this.broker, info);
-    const { ackedBefore = 0 } = info.record;
-    if (ackedBefore <= this.#clock.now()) return route === undefined ? { queue } : { queue, route };
-    // Sought to a time that has not come yet: until then all is acknowledged as it comes.
-    return {
-      queue,
-      route: (message, sequence) => {
-        if (this.#clock.now() < ackedBefore) return undefined;
-        return route === undefined ? queue : route(message, sequence);
-      },
-    };
+    return route === undefined ? { queue } : { queue, route };
   }
 
   #fanOut(topicId: string, targets: readonly FanOutTarget[]): void {

@@ -32,8 +32,6 @@ export interface SubscriptionRecord {
   readonly createdAt: number;
   /** Id of its topic; '' when that was deleted. */
   readonly topicId: string;
-  /** Unix ms. What is published before counts as acknowledged: it was sought to a time that had not come yet. */
-  readonly ackedBefore?: number;
   readonly resource: JsonValue;
 }
 

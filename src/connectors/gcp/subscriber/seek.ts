@@ -3,7 +3,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { RewindRequest } from '../../../core/log/types.js';
 import { detachedFault, invalidArgument, precondition } from '../errors.js';
 import { routeOf } from '../registry/catalog.js';
-import { SUBSCRIPTION_KIND, type SnapshotInfo, type SubscriptionInfo } from '../registry/records.js';
+import type { SnapshotInfo, SubscriptionInfo } from '../registry/records.js';
 import { retentionMs } from '../registry/topic-rules.js';
 import { runsHave } from '../registry/unacked.js';
 import { topicChannel } from '../resource-names.js';
@@ -44,7 +44,6 @@ export function seek(services: GcpServices): Operation<SeekRequest, SeekResponse
       snapshot !== undefined
         ? wantedBySnapshot(snapshot, snapshots.unackedOf(snapshot))
         : wantedByTime(services, info, { time: time ?? now, now });
-    await rememberFuture(services, info, time !== undefined && time > now ? time : undefined);
     const { restored, skipped } = await broker.rewind({
       queue: live.name,
       log: topic === undefined ? undefined : topicChannel(topic.id),
@@ -78,7 +77,8 @@ function wantedBySnapshot({ record }: SnapshotInfo, runs: readonly number[]): Wa
 
 /**
  * What was published at or after the time. Of that, acknowledged messages come back as far as the topic keeps messages, or the
- * subscription its acknowledged ones. From now on, everything there is counts as acknowledged.
+ * subscription its acknowledged ones. A time that has not come ends everything there is; what is published later is not concerned,
+ * as Google's own client tests with the year 3000.
  */
 function wantedByTime(
   { catalog }: GcpServices,
@@ -97,16 +97,4 @@ function wantedByTime(
     wants: (_, storedAt, held) => storedAt >= time && (held || storedAt >= replayFrom),
     keeps: (enqueuedAt) => enqueuedAt >= time,
   };
-}
-
-/** Notes that what is published before `time` counts as acknowledged, or that this is over. */
-async function rememberFuture(
-  { catalog }: GcpServices,
-  { id, version, record }: SubscriptionInfo,
-  time: number | undefined,
-): Promise<void> {
-  const { ackedBefore, ...rest } = record;
-  if (time === ackedBefore) return;
-  const value = time === undefined ? rest : { ...rest, ackedBefore: time };
-  await catalog.broker.change([{ do: 'put', kind: SUBSCRIPTION_KIND, key: id, value, expected: version }]);
 }
