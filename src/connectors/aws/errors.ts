@@ -73,6 +73,7 @@ export const SNS_FAULTS = {
     'TooManyEntriesInBatchRequestException',
     'TooManyEntriesInBatchRequest',
   ),
+  topicLimitExceeded: modelled('TopicLimitExceededException', 'TopicLimitExceeded', 403),
   validation: modelled('ValidationException', 'ValidationError'),
 } as const;
 

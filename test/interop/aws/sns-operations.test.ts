@@ -5,6 +5,7 @@ import {
   CreatePlatformEndpointCommand,
   CreateSMSSandboxPhoneNumberCommand,
   CreateTopicCommand,
+  DeleteTopicCommand,
   DeleteEndpointCommand,
   DeletePlatformApplicationCommand,
   DeleteSMSSandboxPhoneNumberCommand,
@@ -187,6 +188,30 @@ describe('topics', () => {
     await put(DataProtectionPolicy);
     expect((await server.sns.send(get)).DataProtectionPolicy).toBe(DataProtectionPolicy);
     expect((await refusal(put('x'))).code).toBe('InvalidParameterException');
+  });
+
+  it('are refused beyond a thousand FIFO topics; one that goes makes room', async () => {
+    const own = await startAwsServer();
+    try {
+      const create = (i: number): Promise<Response> => {
+        const parameters = {
+          Action: 'CreateTopic',
+          Name: `t${i}.fifo`,
+          'Attributes.entry.1.key': 'FifoTopic',
+        };
+        const body = new URLSearchParams({ ...parameters, 'Attributes.entry.1.value': 'true' });
+        return fetch(own.url, { method: 'POST', body });
+      };
+      for (let i = 0; i < 1_000; i++) expect((await create(i)).status).toBe(200);
+      const refused = await create(1_000);
+      expect(refused.status).toBe(403);
+      expect(await refused.text()).toContain('<Code>TopicLimitExceeded</Code>');
+      expect((await create(7)).status).toBe(200);
+      await own.sns.send(new DeleteTopicCommand({ TopicArn: 'arn:aws:sns:kubemq:000000000000:t7.fifo' }));
+      expect((await create(1_000)).status).toBe(200);
+    } finally {
+      await own.stop();
+    }
   });
 });
 

@@ -10,6 +10,7 @@ import { readDataProtectionPolicy } from './data-protection-policy.js';
 import { LEDGER_SETTINGS } from './ledger.js';
 import { readTags } from './tags.js';
 import { checkTopicName, readTopicAttributes } from './topic-attributes.js';
+import { checkTopicCount } from './topic-limits.js';
 import { TOPIC_KIND } from './topic-registry.js';
 import type { TopicRecord } from './topic-registry.js';
 
@@ -34,6 +35,7 @@ export const createTopic = operation({
     const dataProtectionPolicy = policy === '' ? undefined : readDataProtectionPolicy(policy);
     const answer = { TopicArn: topicArn(services.config, name) };
     if (isThere(call, name, { attributes, tags })) return answer;
+    checkTopicCount(services.topics, fifo);
     const createdAt = Math.floor(services.clock.now() / 1000);
     const record: TopicRecord = { createdAt, attributes, tags, dataProtectionPolicy };
     const changes: Change[] = [{ do: 'put', kind: TOPIC_KIND, key: name, value: record, expected: 0 }];

@@ -1,13 +1,12 @@
 import { BrokerError } from '../../../core/errors.js';
 import type { Change } from '../../../core/registry/types.js';
-import { SNS_FAULTS, invalidSnsParameter } from '../errors.js';
+import { invalidSnsParameter } from '../errors.js';
 import { optionalText, textMapOf } from '../input.js';
 import type { Input } from '../input.js';
 import { deliveryChannel, FIFO_SUFFIX, queueNameOfArn, topicArn } from '../names.js';
 import { operation } from '../operation.js';
 import type { Call } from '../operation.js';
 import { DELIVERY_QUEUE } from '../webhooks/delivery-queue.js';
-import { AwsFault } from '../wire/fault.js';
 import { entryMap, scalar, structure } from '../wire/shape.js';
 import { topicOf } from './arn.js';
 import { checkFilterCount } from './filter-limits.js';
@@ -15,13 +14,12 @@ import { isWebhook } from './subscription.js';
 import type { Subscription, SubscriptionRecord } from './subscription.js';
 import { readSubscriptionAttributes } from './subscription-attributes.js';
 import { newToken, tokenChange } from './tokens.js';
+import { checkSubscriptionCount } from './topic-limits.js';
 import { SUBSCRIPTION_KIND, TOPIC_KIND } from './topic-registry.js';
 import type { Topic } from './topic-registry.js';
 
 /** Tries against concurrent writers before the client is told to try itself. */
 const ATTEMPTS_MAX = 5;
-/** As many as AWS allows a FIFO topic; they also bound the entry of a publish. */
-const FIFO_SUBSCRIPTIONS_MAX = 100;
 const ENDPOINT_CHARS_MAX = 2_048;
 const PENDING = 'pending confirmation';
 
@@ -86,12 +84,7 @@ async function subscribeOnce(call: Call, asked: Asked): Promise<Pick<Subscriptio
   const topic = topicOf(call, call.input);
   const known = existing(call, topic.name, asked);
   if (known !== undefined) return known;
-  if (topic.fifo && topics.subscriptionCount(topic.name) >= FIFO_SUBSCRIPTIONS_MAX) {
-    throw new AwsFault(
-      SNS_FAULTS.subscriptionLimitExceeded,
-      `A FIFO topic has at most ${FIFO_SUBSCRIPTIONS_MAX} subscriptions.`,
-    );
-  }
+  checkSubscriptionCount(topics, topic);
   if (asked.attributes['FilterPolicy'] !== undefined) checkFilterCount(topics, topic.name);
   const key = `${topic.name}:${ids.uuid()}`;
   const now = clock.now();

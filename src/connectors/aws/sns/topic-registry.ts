@@ -1,5 +1,6 @@
 import type { Broker } from '../../../core/broker-api.js';
 import type { RegistryEntry } from '../../../core/registry/types.js';
+import { FIFO_SUFFIX } from '../names.js';
 import { readSubscription } from './subscription.js';
 import type { Subscription, SubscriptionRecord } from './subscription.js';
 
@@ -37,6 +38,8 @@ export class TopicRegistry {
   readonly #read = new Map<string, Topic>();
   /** Subscriptions with a filter policy. */
   filterCount = 0;
+  /** Names by whether the topic is FIFO. */
+  readonly #names = { standard: new Set<string>(), fifo: new Set<string>() };
   #unwatch: (() => void) | undefined;
   #listener: SubscriptionListener | undefined;
 
@@ -47,8 +50,14 @@ export class TopicRegistry {
   /** Builds the index and follows the registry. */
   start(): void {
     if (this.#unwatch !== undefined) return;
-    this.#unwatch = this.#broker.registry.watch(SUBSCRIPTION_KIND, (key, entry) => this.#seen(key, entry));
-    for (const entry of this.#broker.registry.list(SUBSCRIPTION_KIND)) this.#seen(entry.key, entry);
+    const { registry } = this.#broker;
+    const unwatch = [
+      registry.watch(SUBSCRIPTION_KIND, (key, entry) => this.#seen(key, entry)),
+      registry.watch(TOPIC_KIND, (name, entry) => this.#count(name, entry !== undefined)),
+    ];
+    this.#unwatch = () => unwatch.forEach((stop) => stop());
+    for (const entry of registry.list(SUBSCRIPTION_KIND)) this.#seen(entry.key, entry);
+    for (const { key } of registry.list(TOPIC_KIND)) this.#count(key, true);
   }
 
   stop(): void {
@@ -57,6 +66,8 @@ export class TopicRegistry {
     this.#listener = undefined;
     this.#byTopic.clear();
     this.#read.clear();
+    this.#names.standard.clear();
+    this.#names.fifo.clear();
     this.filterCount = 0;
   }
 
@@ -84,6 +95,10 @@ export class TopicRegistry {
     return this.#broker.registry.list(TOPIC_KIND).map(({ key }) => key);
   }
 
+  topicCount(fifo: boolean): number {
+    return this.#namesOf(fifo).size;
+  }
+
   findSubscription(key: string): Subscription | undefined {
     return this.#byTopic.get(topicOfKey(key))?.get(key);
   }
@@ -103,6 +118,16 @@ export class TopicRegistry {
       .list(SUBSCRIPTION_KIND)
       .map(({ key }) => this.findSubscription(key))
       .filter((subscription) => subscription !== undefined);
+  }
+
+  #namesOf(fifo: boolean): Set<string> {
+    return fifo ? this.#names.fifo : this.#names.standard;
+  }
+
+  #count(name: string, isThere: boolean): void {
+    const names = this.#namesOf(name.endsWith(FIFO_SUFFIX));
+    if (isThere) names.add(name);
+    else names.delete(name);
   }
 
   #seen(key: string, entry: RegistryEntry | undefined): void {
