@@ -14,6 +14,7 @@ import type { OwnPlace } from './urls.js';
 import { AwsFault } from './wire/fault.js';
 import { parseJsonInput, queryErrorHeader, writeJsonFault } from './wire/json.js';
 import { readQuery } from './wire/query.js';
+import { acceptsJson, writeQueryJsonAnswer, writeQueryJsonFault } from './wire/query-json.js';
 import { accessKeyOf, jsonRequest, pathOf, QUEUE_PATH, queryRequest } from './wire/request.js';
 import type { QueryRequest, RequestHead } from './wire/request.js';
 import { writeXmlAnswer, writeXmlFault } from './wire/xml.js';
@@ -31,6 +32,8 @@ const NAMESPACE: Readonly<Record<Service, string>> = {
 };
 
 const JSON_TYPE = 'application/x-amz-json-1.0';
+/** Of the Query protocol's answers to clients that accept JSON. */
+const PLAIN_JSON_TYPE = 'application/json';
 const XML_TYPE = 'text/xml';
 /** Access keys that are kept as the sender's id; AWS's are letters and digits. */
 const ACCESS_KEY = /^[\x21-\x7e]{1,128}$/;
@@ -81,7 +84,7 @@ export class AwsEndpoint {
     const fault = new AwsFault(COMMON_FAULTS.requestTooLarge, `A request is at most ${bodyBytesMax} bytes.`);
     const requestId = this.#nextRequestId();
     if (exchange.header('x-amz-target') === undefined)
-      this.#xmlFault(exchange, fault, { service: 'sqs', requestId });
+      this.#queryFault(exchange, fault, { service: 'sqs', requestId });
     else this.#jsonFault(exchange, fault, requestId);
   }
 
@@ -115,7 +118,7 @@ export class AwsEndpoint {
     const request = queryRequest(headOf(exchange), exchange.body);
     if (request === undefined) {
       const fault = new AwsFault(COMMON_FAULTS.serialization, 'The request parameters are malformed.');
-      this.#xmlFault(exchange, fault, { service: 'sqs', requestId });
+      this.#queryFault(exchange, fault, { service: 'sqs', requestId });
       return;
     }
     const { service, operation: name } = request;
@@ -123,7 +126,7 @@ export class AwsEndpoint {
       const certificate = this.#services.signing.certificateAt(pathOf(exchange.url));
       if (certificate !== undefined) exchange.reply(200, ['Content-Type', PEM_TYPE], certificate);
       else if (exchange.method === 'POST')
-        this.#xmlFault(exchange, missingParameter('Action'), { service, requestId });
+        this.#queryFault(exchange, missingParameter('Action'), { service, requestId });
       else exchange.reply(404, ['Content-Type', XML_TYPE], '<UnknownOperationException/>');
       return;
     }
@@ -135,16 +138,15 @@ export class AwsEndpoint {
       const result = await operation.run(
         this.#call(exchange, { service, operation }, { input, plain: undefined }, request.parameters),
       );
-      const answer = {
-        operation: name,
-        namespace: NAMESPACE[service],
-        requestId,
-        output: operation.output,
-        result,
-      };
-      exchange.reply(200, ['Content-Type', XML_TYPE, 'x-amzn-RequestId', requestId], writeXmlAnswer(answer));
+      const answer = { operation: name, requestId, output: operation.output, result };
+      const isJson = acceptsJson(exchange.header('accept'));
+      const text = isJson
+        ? writeQueryJsonAnswer(answer)
+        : writeXmlAnswer({ ...answer, namespace: NAMESPACE[service] });
+      const type = isJson ? PLAIN_JSON_TYPE : XML_TYPE;
+      exchange.reply(200, ['Content-Type', type, 'x-amzn-RequestId', requestId], text);
     } catch (error) {
-      this.#xmlFault(exchange, this.#faultOf(service, name, error), { service, requestId });
+      this.#queryFault(exchange, this.#faultOf(service, name, error), { service, requestId });
     }
   }
 
@@ -246,14 +248,18 @@ export class AwsEndpoint {
     exchange.reply(fault.kind.status, headers, writeJsonFault(fault));
   }
 
-  #xmlFault(
+  #queryFault(
     exchange: HttpExchange,
     fault: AwsFault,
     { service, requestId }: { readonly service: Service; readonly requestId: string },
   ): void {
     this.#services.counters.faults++;
-    const text = writeXmlFault(fault, NAMESPACE[service], requestId);
-    exchange.reply(fault.kind.status, ['Content-Type', XML_TYPE, 'x-amzn-RequestId', requestId], text);
+    const isJson = acceptsJson(exchange.header('accept'));
+    const text = isJson
+      ? writeQueryJsonFault(fault, requestId)
+      : writeXmlFault(fault, NAMESPACE[service], requestId);
+    const type = isJson ? PLAIN_JSON_TYPE : XML_TYPE;
+    exchange.reply(fault.kind.status, ['Content-Type', type, 'x-amzn-RequestId', requestId], text);
   }
 }
 
