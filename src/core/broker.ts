@@ -6,6 +6,7 @@ import type { Alias, Broker } from './broker-api.js';
 import type { ChannelName } from './channel-name.js';
 import type { CoreContext, CoreLimits } from './core-context.js';
 import { DEFAULT_CORE_LIMITS } from './core-context.js';
+import { BrokerError } from './errors.js';
 import { LiveService } from './live/live-service.js';
 import type { LiveTraffic } from './live/types.js';
 import { LogService } from './log/log-service.js';
@@ -30,6 +31,7 @@ import { Recovery } from './partition/recovery.js';
 import { visitRecords } from './partition/records.js';
 import type { Journal } from './ports/journal.js';
 import { NO_PEERS, type LivePeers } from './ports/live-peers.js';
+import { UNCONTESTED, type Tenure } from './ports/tenure.js';
 import { ChannelIds } from './queue/channels.js';
 import type { Family } from './queue/family.js';
 import { QueueService } from './queue/queue-service.js';
@@ -64,6 +66,8 @@ export interface BrokerOptions {
   readonly ids?: IdSource;
   /** The other nodes of live traffic. Default: there are none. */
   readonly peers?: LivePeers;
+  /** While it is not held nothing is answered from memory. Default: nobody else has the journal. */
+  readonly tenure?: Tenure;
 }
 
 /** Figures of the whole broker, read at scrape time. */
@@ -105,7 +109,10 @@ export async function openBroker(options: BrokerOptions): Promise<OpenBroker> {
   return broker;
 }
 
-/** The broker over one partition that this process owns. */
+/**
+ * The broker over one partition that this process owns. Every method that changes something, or whose answer somebody acts upon, asks
+ * first whether this process still owns it: an owner that was paused beyond its lease must not confirm what its successor does not know.
+ */
 class LocalBroker implements OpenBroker {
   readonly #core: CoreContext;
   readonly #queues: QueueService;
@@ -123,6 +130,7 @@ class LocalBroker implements OpenBroker {
       clock: options.clock,
       log: options.log,
       journal: options.journal,
+      tenure: options.tenure ?? UNCONTESTED,
       pipeline: new Pipeline(options.journal, () => {
         this.#afterCommit();
       }),
@@ -181,34 +189,42 @@ class LocalBroker implements OpenBroker {
   }
 
   send(messages: readonly OutgoingMessage[], options: SendOptions = {}): Promise<readonly SendOutcome[]> {
+    if (!this.#core.tenure.held) return Promise.reject(notOwner());
     return this.#queues.send(messages, options);
   }
 
   remembers(channel: ChannelName, dedupId: string): boolean {
+    if (!this.#core.tenure.held) throw notOwner();
     return this.#queues.remembers(channel, dedupId);
   }
 
   receive(request: ReceiveRequest): Promise<readonly Delivery[]> {
+    if (!this.#core.tenure.held) return Promise.reject(notOwner());
     return this.#queues.receive(request);
   }
 
   consume(request: ConsumeRequest): Consumer {
+    if (!this.#core.tenure.held) throw notOwner();
     return this.#queues.consume(request);
   }
 
   settle(request: SettleRequest): Promise<SettleResult> {
+    if (!this.#core.tenure.held) return Promise.reject(notOwner());
     return this.#queues.settle(request);
   }
 
   holds(token: LeaseToken): boolean {
+    if (!this.#core.tenure.held) throw notOwner();
     return this.#queues.holds(token);
   }
 
   peek(channel: ChannelName, max: number): Promise<readonly PeekedMessage[]> {
+    if (!this.#core.tenure.held) return Promise.reject(notOwner());
     return this.#queues.peek(channel, max);
   }
 
   purge(channel: ChannelName, scope: PurgeScope): Promise<PurgeResult> {
+    if (!this.#core.tenure.held) return Promise.reject(notOwner());
     return this.#queues.purge(channel, scope);
   }
 
@@ -224,18 +240,22 @@ class LocalBroker implements OpenBroker {
     events: readonly OutgoingMessage[],
     options: { readonly createMissing?: boolean } = {},
   ): Promise<readonly AppendResult[]> {
+    if (!this.#core.tenure.held) return Promise.reject(notOwner());
     return this.#logs.append(events, options);
   }
 
   subscribe(request: SubscribeRequest): LogSubscription {
+    if (!this.#core.tenure.held) throw notOwner();
     return this.#logs.subscribe(request);
   }
 
   readLog(request: LogReadRequest): Promise<readonly LogEvent[]> {
+    if (!this.#core.tenure.held) return Promise.reject(notOwner());
     return this.#logs.readLog(request);
   }
 
   sequenceAt(channel: ChannelName, time: number): number {
+    if (!this.#core.tenure.held) throw notOwner();
     return this.#logs.sequenceAt(channel, time);
   }
 
@@ -252,14 +272,17 @@ class LocalBroker implements OpenBroker {
   }
 
   copiesLeft(queue: ChannelName, log: ChannelName): CopiesLeft {
+    if (!this.#core.tenure.held) throw notOwner();
     return this.#logs.rewinds.copiesLeft(queue, log);
   }
 
   rewind(request: RewindRequest): Promise<RewindResult> {
+    if (!this.#core.tenure.held) return Promise.reject(notOwner());
     return this.#logs.rewinds.rewind(request);
   }
 
   async change(changes: readonly Change[]): Promise<readonly number[]> {
+    if (!this.#core.tenure.held) throw notOwner();
     const done = await this.#changes.change(changes);
     this.#queues.handOut.serveDirty();
     return done;
@@ -336,4 +359,8 @@ class LocalBroker implements OpenBroker {
     this.#core.pipeline.close();
     await this.#core.journal.close();
   }
+}
+
+function notOwner(): BrokerError {
+  return new BrokerError('unavailable', 'this node does not own the journal at the moment');
 }

@@ -4,6 +4,7 @@ import type { Scheduler, Timeouts } from '../base/scheduler.js';
 import type { Translator } from './message.js';
 import type { Pipeline } from './partition/pipeline.js';
 import type { Journal } from './ports/journal.js';
+import type { Tenure } from './ports/tenure.js';
 import type { QueueStore } from './queue/queue-store.js';
 import type { DeadLetterRouter } from './queue/types.js';
 
@@ -12,6 +13,7 @@ export interface CoreContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly journal: Journal;
+  readonly tenure: Tenure;
   readonly pipeline: Pipeline;
   readonly queues: QueueStore;
   readonly scheduler: Scheduler;

@@ -33,6 +33,7 @@ export class HandOut {
   readonly #leases: Leases;
   readonly #deadLetters: DeadLetters;
   #serving = false;
+  #servesLater = false;
 
   constructor(core: CoreContext, parts: { bodies: Bodies; effects: Effects; deadLetters: DeadLetters }) {
     this.#core = core;
@@ -46,6 +47,10 @@ export class HandOut {
   serveDirty(): void {
     // Deliveries run the holders' code, which may call back in: the loop below picks up what that adds.
     if (this.#serving) return;
+    if (!this.#core.tenure.held) {
+      this.#serveLater();
+      return;
+    }
     this.#serving = true;
     const store = this.#core.queues;
     try {
@@ -62,6 +67,17 @@ export class HandOut {
       this.#serving = false;
       if (store.landed.size > 0) store.landed.clear();
     }
+    this.#core.scheduler.poke();
+  }
+
+  /** Somebody else may serve them now; should the tenure go on after all, nobody may be left waiting. */
+  #serveLater(): void {
+    if (this.#servesLater || this.#core.queues.dirty.length === 0) return;
+    this.#servesLater = true;
+    this.#core.timeouts.set(this.#core.clock.now() + NOT_HELD_RETRY_MS, () => {
+      this.#servesLater = false;
+      this.serveDirty();
+    });
     this.#core.scheduler.poke();
   }
 
@@ -272,7 +288,7 @@ export class HandOut {
     this.#bodies.readAll(slots).then(
       (read) => {
         waiter.request.signal?.removeEventListener('abort', waiter.abort);
-        if (waiter.cancelled) {
+        if (waiter.cancelled || !this.#core.tenure.held) {
           this.#picker.putBack(slots);
           waiter.resolve([]);
         } else {
@@ -300,7 +316,7 @@ export class HandOut {
     this.#bodies.readAll(slots).then(
       (read) => {
         consumer.loading = false;
-        if (consumer.cancelled) this.#picker.putBack(slots);
+        if (consumer.cancelled || !this.#core.tenure.held) this.#picker.putBack(slots);
         else this.#hand(family, consumer, { slots, bodies: read });
         this.#core.queues.touch(family);
         this.serveDirty();
@@ -333,11 +349,12 @@ export class HandOut {
     }
   }
 
-  /** Bodies the disk did not give: kept, and tried again later. */
+  /** Bodies the disk did not give: kept, and tried again later; soon when it only did not answer. */
   #unreadable(family: Family, slots: readonly number[], caught: unknown): void {
     this.#core.log.error('messages could not be read; they are tried again later', { error: String(caught) });
     const store = this.#core.queues;
-    const until = this.#core.clock.now() + UNREADABLE_RETRY_MS;
+    const isSilence = caught instanceof BrokerError && caught.kind === 'unavailable';
+    const until = this.#core.clock.now() + (isSilence ? UNANSWERED_RETRY_MS : UNREADABLE_RETRY_MS);
     const ordered: number[] = [];
     for (const slot of slots) {
       const queue = store.byId.get(store.table.queue(slot));
@@ -357,8 +374,12 @@ export class HandOut {
   }
 }
 
+/** How often hand-out looks whether the tenure is held again. */
+const NOT_HELD_RETRY_MS = 100;
+
 /** How long a message whose body could not be read is set aside. */
 const UNREADABLE_RETRY_MS = 30_000;
+const UNANSWERED_RETRY_MS = 1_000;
 
 function limitsOf(request: ReceiveRequest, only: ChannelName | undefined): PickLimits {
   return {
