@@ -1,155 +1,158 @@
-import type { NatsConnection } from '@nats-io/transport-node';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Claim, Coordinator } from '../cluster/contract.js';
-import { connectNats } from '../cluster/nats/connection.js';
-import { openNatsCoordinator } from '../cluster/nats/coordinator.js';
+import type { Address } from '../connectors/kit/connector.js';
 import { BrokerError } from '../core/errors.js';
 import type { Journal } from '../core/ports/journal.js';
-import {
-  journalNames,
-  openJetStreamJournal,
-  openNatsStream,
-  type JetStreamJournalOptions,
-} from '../journal/jetstream/index.js';
-import type { Config } from './settings.js';
-import { StandbyListeners } from './standby.js';
+import type { Tenure } from '../core/ports/tenure.js';
+import { openJetStreamJournal, type JetStreamJournalOptions } from '../journal/jetstream/index.js';
+import { PARTITION, type Cluster, type Streams } from './cluster.js';
 
-/** All channels are one partition for now. */
-const PARTITION = 0;
 const CLAIM = `partition-${PARTITION}`;
-/** How often a node that waits asks for the claim. */
+/** How often a node that waits asks for the claim, when it hears nothing. */
 const ASK_MS = 150;
 const REJOIN_MS = 500;
-/** Renewals within a lease. */
-const BEATS_PER_LEASE = 5;
+const JOIN_TRIES = 20;
+
+/** What answers clients while a node waits. */
+export interface StandIn {
+  start(): Promise<readonly Address[]>;
+  stop(): Promise<void>;
+}
 
 export interface OwnershipParts {
-  readonly config: Config;
   /** Name of this node among the members. */
   readonly id: string;
+  readonly join: () => Promise<Cluster>;
+  readonly standIn: () => StandIn;
+  readonly minFreeBytes: number;
+  /** Sizes and times of the journal other than its own. */
+  readonly journal?: Pick<JetStreamJournalOptions, 'extentBytes' | 'giveUpMs' | 'freshBytesMax'>;
   /** Waits for a cluster that does not answer. */
   readonly isPatient: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-type Streams = Pick<JetStreamJournalOptions, 'names' | 'stream' | 'checkpoints'>;
-
 /** This node's part in a cluster: it waits until it owns everything, then has the journal, until it has to let go. */
 export class Ownership {
   readonly #p: OwnershipParts;
-  #nc: NatsConnection | undefined;
-  #coordinator: Coordinator | undefined;
+  #cluster: Cluster | undefined;
   #claim: Claim | undefined;
+  #claimed: Promise<Claim> | undefined;
   #streams: Streams | undefined;
   #cancelled = false;
+  #wake = (): void => undefined;
   #end: (reason: string) => void = () => undefined;
   /** Resolves with the reason when this node has to stop serving. */
   readonly ended: Promise<string>;
+  /** Whether this node may speak for the journal. */
+  readonly tenure: Tenure;
 
   constructor(parts: OwnershipParts) {
     this.#p = parts;
     this.ended = new Promise((resolve) => (this.#end = resolve));
+    const isHeld = (): boolean => this.#claim?.held === true;
+    this.tenure = {
+      get held() {
+        return isHeld();
+      },
+    };
   }
 
-  /** Resolves when this node owns everything; meanwhile its ports answer that it does not. Rejects when it is cancelled. */
-  async acquire(): Promise<void> {
-    const { id, log } = this.#p;
-    const coordinator = await this.#joined();
-    // Looked for while this node waits: a take-over is shorter by it.
-    this.#streams = await this.#openStreams();
-    this.#claim = await this.#waitForClaim(coordinator);
-    log.info('this node is the owner', { node: id, epoch: this.#claim.epoch });
-    void this.#claim.lost.then((reason) => this.#end(reason));
+  get coordinator(): Coordinator | undefined {
+    return this.#cluster?.coordinator;
   }
 
-  async #joined(): Promise<Coordinator> {
-    const { isPatient, clock, log } = this.#p;
-    for (;;) {
+  get claim(): Claim | undefined {
+    return this.#claim;
+  }
+
+  /** Becomes a member, and from now on waits to be the owner; meanwhile this node's ports answer that it is not. */
+  async join(): Promise<void> {
+    const cluster = await this.#joined();
+    this.#claimed = this.#waitForClaim(cluster.coordinator);
+    // Whoever opens the journal hears of a failure; without one it ends unheard.
+    this.#claimed.catch(() => undefined);
+  }
+
+  async #joined(): Promise<Cluster> {
+    const { isPatient, clock, log, join } = this.#p;
+    for (let tries = 1; ; tries++) {
       try {
-        return await this.#join();
+        this.#cluster = await join();
+        this.#streams = await this.#cluster.openStreams();
+        return this.#cluster;
       } catch (error) {
-        await this.#nc?.close();
-        this.#nc = undefined;
-        if (!isPatient || this.#cancelled) throw error;
+        // A server that cannot be used is told at once; servers that are choosing their leader get the time to do so.
+        const isHopeless =
+          (error instanceof BrokerError && error.kind === 'precondition') || tries >= JOIN_TRIES;
+        await this.#leave();
+        if ((isHopeless && !isPatient) || this.#cancelled) throw error;
         log.warn('the cluster does not answer, trying again', { error: String(error) });
         await new Promise<void>((resolve) => clock.after(REJOIN_MS, resolve));
       }
     }
   }
 
-  async #join(): Promise<Coordinator> {
-    const { config, id, clock, log } = this.#p;
-    const { nats } = config;
-    const given = (text: string): string | undefined => (text === '' ? undefined : text);
-    const [caFile, certFile, keyFile] = [nats.caFilename, nats.certFilename, nats.keyFilename].map(given);
-    this.#nc = await connectNats({
-      servers: nats.url.split(',').map((server) => server.trim()),
-      name: `polymq ${id}`,
-      user: given(nats.user),
-      password: given(nats.password),
-      token: given(nats.token),
-      credentialsFile: given(nats.credentialsFilename),
-      tls: caFile === undefined && certFile === undefined ? undefined : { caFile, certFile, keyFile },
-      log,
-    });
-    this.#coordinator = await openNatsCoordinator({
-      nc: this.#nc,
-      id,
-      bucket: `${nats.name}-cluster`,
-      replicas: nats.replicas,
-      times: { leaseMs: nats.leaseMs, beatMs: nats.leaseMs / BEATS_PER_LEASE },
-      clock,
-      monotonicMs: () => performance.now(),
-      log,
-    });
-    return this.#coordinator;
+  /**
+   * Resolves with what `open` made of the journal when this node is the owner. The journal's replay follows what the owner of the time
+   * writes, and ends when this node has taken over: then little is left to read. Rejects when this node is stopped meanwhile.
+   */
+  async takeOver<T>(open: (journal: Journal, tenure: Tenure) => Promise<T>): Promise<T> {
+    for (;;) {
+      const isOwner = this.#claim !== undefined;
+      try {
+        return await open(await this.#openJournal(), this.tenure);
+      } catch (error) {
+        // Who follows may lose its way, in a checkpoint that is replaced meanwhile for one, and begins anew. An owner may not.
+        if (isOwner || this.#cancelled) throw error;
+        this.#p.log.warn('the journal could not be followed, beginning anew', { error: String(error) });
+        if (this.#claim === undefined)
+          await new Promise<void>((resolve) => this.#p.clock.after(REJOIN_MS, resolve));
+      }
+    }
   }
 
-  /** The journal, taken over from whoever had it before. */
-  openJournal(): Promise<Journal> {
-    const { config, clock, log } = this.#p;
-    if (this.#streams === undefined || this.#claim === undefined) throw new Error('this node owns nothing');
+  #openJournal(): Promise<Journal> {
+    const { minFreeBytes, clock, log } = this.#p;
+    if (this.#streams === undefined || this.#claimed === undefined) throw new Error('this node is no member');
     return openJetStreamJournal({
       ...this.#streams,
-      claim: this.#claim.epoch,
-      minFreeBytes: Math.min(config.store.minFreeBytes, config.nats.maxBytes / 10),
+      ...this.#p.journal,
+      claim: this.#claim?.epoch ?? this.#claimed.then(({ epoch }) => epoch),
+      minFreeBytes,
       clock,
       log,
       onDeposed: (reason) => this.#end(reason),
     });
   }
 
-  async #openStreams(): Promise<Streams> {
-    const { name, replicas, maxBytes } = this.#p.config.nats;
-    const nc = this.#nc;
-    if (nc === undefined) throw new Error('there is no connection');
-    const names = journalNames(name, PARTITION);
-    const bytesMax = maxBytes > 0 ? maxBytes : undefined;
-    const [stream, checkpoints] = await Promise.all([
-      openNatsStream({ nc, name: names.stream, subject: names.all, replicas, bytesMax }),
-      openNatsStream({ nc, name: names.checkpoints, subject: names.allCheckpoints, replicas }),
-    ]);
-    return { names, stream, checkpoints };
-  }
-
   /** Ends the waiting. */
   cancel(): void {
     this.#cancelled = true;
+    this.#wake();
   }
 
   /** Gives everything back; a node that waits takes over at once. */
   async release(): Promise<void> {
     this.cancel();
+    await this.#claimed?.catch(() => undefined);
     await this.#claim?.release();
-    await this.#coordinator?.close();
-    await this.#nc?.close();
+    await this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    const cluster = this.#cluster;
+    this.#cluster = undefined;
+    await cluster?.coordinator.close();
+    await cluster?.close();
   }
 
   async #waitForClaim(coordinator: Coordinator): Promise<Claim> {
-    const { config, id, clock, log } = this.#p;
-    let listeners: StandbyListeners | undefined;
+    const { id, log, standIn } = this.#p;
+    let listeners: StandIn | undefined;
+    const unwatch = coordinator.watchClaims(() => this.#wake());
     try {
       for (;;) {
         if (this.#cancelled) throw new BrokerError('draining', 'stopped while waiting to be the owner');
@@ -157,19 +160,38 @@ export class Ownership {
           log.debug('the claim cannot be asked for', { error: String(error) });
           return undefined;
         });
-        if (claim !== undefined) return claim;
+        if (claim !== undefined) return this.#own(claim);
         if (listeners === undefined) {
-          listeners = new StandbyListeners(config);
+          listeners = standIn();
           const addresses = (await listeners.start()).map(({ name, host, port }) => [
             name,
             `${host}:${port}`,
           ]);
           log.info('standby', { node: id, addresses: Object.fromEntries(addresses) as unknown });
         }
-        await new Promise<void>((resolve) => clock.after(ASK_MS, resolve));
+        await this.#pause();
       }
     } finally {
+      unwatch();
       await listeners?.stop();
     }
+  }
+
+  #own(claim: Claim): Claim {
+    this.#claim = claim;
+    this.#p.log.info('this node is the owner', { node: this.#p.id, epoch: claim.epoch });
+    void claim.lost.then((reason) => this.#end(reason));
+    return claim;
+  }
+
+  /** Until it is worth asking again. */
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#p.clock.after(ASK_MS, resolve);
+      this.#wake = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
   }
 }

@@ -9,17 +9,20 @@ import { openBroker, type OpenBroker } from '../core/broker.js';
 import type { Gatekeeper } from '../core/access/gatekeeper.js';
 import type { Broker } from '../core/broker-api.js';
 import type { Journal } from '../core/ports/journal.js';
+import type { Tenure } from '../core/ports/tenure.js';
 import { setAlias } from '../ops/api/aliases.js';
 import { createApiServer } from '../ops/api/server.js';
 import { readiness, type Phase } from '../ops/health.js';
 import { createMetrics } from '../ops/metrics.js';
 import { Security } from '../ops/security/security.js';
+import { joinCluster } from './cluster.js';
 import { createConnectors } from './connectors.js';
 import { openJournal } from './journal.js';
 import { Lifecycle, type Stage } from './lifecycle.js';
 import { Ownership } from './ownership.js';
 import { configFrom, type ConfigOverrides } from './read-config.js';
 import type { Config } from './settings.js';
+import { StandbyListeners } from './standby.js';
 import { VERSION } from './version.js';
 
 export interface StartOptions {
@@ -100,12 +103,16 @@ class Root implements RunningBroker {
     this.config = parts.config;
     if (parts.config.store.engine === 'nats' && parts.journal === undefined) {
       const { config, clock, ids, log, isPatient = false } = parts;
+      const id = ids.uuid();
+      const own = log.child({ component: 'cluster' });
       this.#ownership = new Ownership({
-        config,
-        id: ids.uuid(),
+        id,
+        join: () => joinCluster({ config, id, clock, log: own }),
+        standIn: () => new StandbyListeners(config),
+        minFreeBytes: Math.min(config.store.minFreeBytes, config.nats.maxBytes / 10),
         isPatient,
         clock,
-        log: log.child({ component: 'cluster' }),
+        log: own,
       });
     }
     this.#life = new Lifecycle(
@@ -193,9 +200,10 @@ class Root implements RunningBroker {
     return {
       name: 'store',
       start: async () => {
+        // A member of a cluster has its journal opened by the broker's stage: it may have to begin anew.
+        if (this.#ownership !== undefined) return;
         this.#journal =
           this.#parts.journal ??
-          (await this.#ownership?.openJournal()) ??
           (await openJournal({ config: config.store, clock, log: log.child({ component: 'store' }) }));
       },
       stop: async () => {
@@ -213,15 +221,14 @@ class Root implements RunningBroker {
     return {
       name: 'broker',
       start: async () => {
-        if (this.#journal === undefined) throw new Error('the store is not open');
-        this.#broker = await openBroker({
-          journal: this.#journal,
-          clock,
-          ids,
-          log: own,
-          peers,
-          limits: { memoryBytesMax: config.store.memoryMaxBytes || Infinity },
-        });
+        const open = (journal: Journal, tenure?: Tenure): Promise<OpenBroker> => {
+          this.#journal = journal;
+          const limits = { memoryBytesMax: config.store.memoryMaxBytes || Infinity };
+          return openBroker({ journal, clock, ids, log: own, peers, limits, ...(tenure && { tenure }) });
+        };
+        if (this.#ownership !== undefined) this.#broker = await this.#ownership.takeOver(open);
+        else if (this.#journal !== undefined) this.#broker = await open(this.#journal);
+        else throw new Error('the store is not open');
         await setAliases(this.#broker, config.aliases);
       },
       // Waits end at once; sends that come now get each protocol's retryable answer.
@@ -307,9 +314,9 @@ class Root implements RunningBroker {
   }
 }
 
-/** Waits until this node owns what it is to serve. */
+/** This node is a member from here on; the broker's stage waits until it owns what it is to serve. */
 function ownershipStage(ownership: Ownership): Stage {
-  return { name: 'ownership', start: () => ownership.acquire(), stop: () => ownership.release() };
+  return { name: 'ownership', start: () => ownership.join(), stop: () => ownership.release() };
 }
 
 /** The configuration's word is the last one: an alias that is kept as another channel's name moves. */

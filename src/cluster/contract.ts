@@ -20,6 +20,8 @@ export interface Coordinator {
   members(): readonly Member[];
   /** Called at each change of the member list. Returns the un-watch. */
   watchMembers(seen: (members: readonly Member[]) => void): () => void;
+  /** Called when some claim was given back: whoever wants one asks again. Returns the un-watch. */
+  watchClaims(seen: () => void): () => void;
   /** Claims `name`, or undefined while another member owns it. */
   claim(name: string): Promise<Claim | undefined>;
   /** The owner of `name`, if any. */

@@ -32,7 +32,11 @@ class Owner {
 
   constructor(name: string, connection: SimulatedConnection, clock: ManualClock) {
     this.#name = name;
-    this.#checkpoints = new SimulatedConnection(new SimulatedStream(), clock, randomFrom(1));
+    this.#checkpoints = new SimulatedConnection({
+      stream: new SimulatedStream(),
+      clock,
+      random: randomFrom(1),
+    });
     this.connection = connection;
     this.#clock = clock;
   }
@@ -99,7 +103,7 @@ async function run(seed: number): Promise<void> {
   const clock = new ManualClock();
   const stream = new SimulatedStream();
   const connect = (): SimulatedConnection =>
-    new SimulatedConnection(stream, clock, random, PAYLOAD_BYTES_MAX);
+    new SimulatedConnection({ stream, clock, random, payloadBytesMax: PAYLOAD_BYTES_MAX });
   const owners: Owner[] = [];
   const rounds = 2 + random.below(3);
   for (let round = 0; round < rounds; round++) {

@@ -1,4 +1,5 @@
-import type { ManualClock } from '../../src/base/clock.js';
+import type { Clock } from '../../src/base/clock.js';
+import { BrokerError } from '../../src/core/errors.js';
 import {
   PublishError,
   type Expected,
@@ -30,6 +31,8 @@ const LATE_MS_MAX = 400;
 /** What servers hold: shared by all who are connected. */
 export class SimulatedStream {
   messages: StoredMessage[] = [];
+  /** A planted fault: takes whatever comes, whatever it expects. */
+  isUnfenced = false;
   #lastSeq = 0;
 
   get lastSeq(): number {
@@ -38,8 +41,9 @@ export class SimulatedStream {
 
   /** Stores a message unless it expects something else; its sequence, or undefined. */
   offer(subject: string, payload: Uint8Array, expected: Expected): number | undefined {
-    if (expected.lastSeq !== undefined && expected.lastSeq !== this.#lastSeq) return undefined;
-    if (expected.lastSubjectSeq !== undefined) {
+    const { isUnfenced } = this;
+    if (!isUnfenced && expected.lastSeq !== undefined && expected.lastSeq !== this.#lastSeq) return undefined;
+    if (!isUnfenced && expected.lastSubjectSeq !== undefined) {
       const last = this.messages.findLast((message) => message.subject === subject)?.seq ?? 0;
       if (last !== expected.lastSubjectSeq) return undefined;
     }
@@ -54,20 +58,37 @@ export class SimulatedStream {
   }
 }
 
+export interface ConnectionParts {
+  readonly stream: SimulatedStream;
+  /** The world's: of what is on its way. */
+  readonly clock: Clock;
+  /** The process's own, when it is not the world's: its timers, and what comes back to it. */
+  readonly own?: { after: Clock['after']; input(run: () => void): void };
+  readonly random: Random;
+  readonly payloadBytesMax?: number;
+}
+
 /** One connection to a simulated stream: messages are delayed, reordered, lost; their answers too. Everything by seed and clock. */
 export class SimulatedConnection implements FencedStream {
   readonly payloadBytesMax: number;
   faults: StreamFaults = NO_FAULTS;
   /** Refuses the next publish for want of space. */
   failNext = false;
+  /** Nothing comes through, in either direction. */
+  isSevered = false;
+  /** How much longer than usual the servers take to store. */
+  slowMs = 0;
   readonly #stream: SimulatedStream;
-  readonly #clock: ManualClock;
+  readonly #clock: Clock;
+  readonly #own: { after: Clock['after']; input(run: () => void): void };
   readonly #random: Random;
   #isCut = false;
 
-  constructor(stream: SimulatedStream, clock: ManualClock, random: Random, payloadBytesMax = 1 << 20) {
+  constructor(parts: ConnectionParts) {
+    const { stream, clock, random, payloadBytesMax = 1 << 20 } = parts;
     this.#stream = stream;
     this.#clock = clock;
+    this.#own = parts.own ?? { after: (delayMs, run) => clock.after(delayMs, run), input: (run) => run() };
     this.#random = random;
     this.payloadBytesMax = payloadBytesMax;
   }
@@ -92,17 +113,17 @@ export class SimulatedConnection implements FencedStream {
         isAnswered = true;
         give(act);
       };
-      this.#clock.after(TIMEOUT_MS, () => answer(() => reject(new PublishError('unknown', 'timeout'))));
-      if (random.chance(lost)) return;
+      this.#own.after(TIMEOUT_MS, () => answer(() => reject(new PublishError('unknown', 'timeout'))));
+      if (random.chance(lost) || this.isSevered) return;
       const isFull = this.failNext || random.chance(full);
       this.failNext = false;
       const delayMs = random.chance(late)
         ? TIMEOUT_MS + random.below(LATE_MS_MAX)
-        : random.below(TRIP_MS_MAX);
+        : random.below(TRIP_MS_MAX) + this.slowMs;
       this.#clock.after(delayMs, () => {
         const seq = isFull ? 'full' : this.#stream.offer(subject, message, expected);
         if (random.chance(ackLost)) return;
-        this.#clock.after(random.below(TRIP_MS_MAX), () =>
+        this.#back(() =>
           answer(() => {
             if (typeof seq === 'number') resolve(seq);
             else reject(new PublishError(seq ?? 'conflict', 'refused'));
@@ -125,18 +146,17 @@ export class SimulatedConnection implements FencedStream {
   }
 
   async read(from: number, to: number, visit: (message: StoredMessage) => void): Promise<void> {
-    await Promise.resolve();
-    for (const message of this.#stream.messages) if (message.seq >= from && message.seq <= to) visit(message);
+    const { messages } = this.#stream;
+    const found = await this.#ask(() => messages.filter(({ seq }) => seq >= from && seq <= to), 'certain');
+    for (const message of found) visit(message);
   }
 
   async purge(subject: string): Promise<void> {
-    await Promise.resolve();
-    if (!this.#isCut) this.#stream.purge(subject);
+    await this.#ask(() => this.#stream.purge(subject), 'certain');
   }
 
-  async subjects(): Promise<readonly string[]> {
-    await Promise.resolve();
-    return [...new Set(this.#stream.messages.map(({ subject }) => subject))];
+  subjects(): Promise<readonly string[]> {
+    return this.#ask(() => [...new Set(this.#stream.messages.map(({ subject }) => subject))], 'certain');
   }
 
   async freeBytes(): Promise<undefined> {
@@ -144,14 +164,27 @@ export class SimulatedConnection implements FencedStream {
     return undefined;
   }
 
-  #ask<T>(look: () => T): Promise<T> {
-    const isLost = this.#random.chance(this.faults.readLost);
+  #ask<T>(look: () => T, kind: 'question' | 'certain' = 'question'): Promise<T> {
+    const isLost = this.isSevered || (kind === 'question' && this.#random.chance(this.faults.readLost));
     return new Promise((resolve, reject) => {
+      if (this.#isCut) return;
       this.#clock.after(this.#random.below(TRIP_MS_MAX), () => {
-        if (this.#isCut) return;
-        if (isLost) reject(new Error('no answer'));
-        else resolve(look());
+        // What was asked is looked at when it gets there.
+        const found = isLost ? undefined : { answer: look() };
+        this.#own.input(() => {
+          if (this.#isCut) return;
+          // As the real one, which has tried often by then.
+          if (found === undefined) reject(new BrokerError('unavailable', 'no answer'));
+          else resolve(found.answer);
+        });
       });
+    });
+  }
+
+  /** The way back. */
+  #back(act: () => void): void {
+    this.#clock.after(this.#random.below(TRIP_MS_MAX), () => {
+      if (!this.isSevered) this.#own.input(act);
     });
   }
 }

@@ -25,6 +25,11 @@ export class LocalCoordinator implements Coordinator {
     return () => undefined;
   }
 
+  /** Nobody else is there to want one. */
+  watchClaims(): () => void {
+    return () => undefined;
+  }
+
   async claim(name: string): Promise<Claim | undefined> {
     if (this.#closed) throw new Error('the coordinator is closed');
     if (this.#held.has(name)) return undefined;

@@ -1,12 +1,12 @@
 import { jetstream } from '@nats-io/jetstream';
-import { Bucket, Kvm, type KV, type KvWatchEntry } from '@nats-io/kv';
+import { Bucket, Kvm, type KvWatchEntry } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Claim, Coordinator, Member } from '../contract.js';
 import { isConflict } from './conflict.js';
-import { HeldClaim, type HeldClaimParts } from './held-claim.js';
+import { HeldClaim, type HeldClaimParts, type LeaseBucket } from './held-claim.js';
 import { decodeLease, encodeLease, LeaseWatch } from './leases.js';
 
 export interface CoordinatorTimes {
@@ -23,18 +23,21 @@ const BEATS_MISSED_MAX = 4;
 const FORGET_AFTER_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 1_000;
 
-export interface NatsCoordinatorOptions {
-  readonly nc: NatsConnection;
+export interface CoordinatorOptions {
   /** Unique in the cluster; letters, digits, `-` and `_`. */
   readonly id: string;
-  /** Name of the KV bucket, one a cluster. */
-  readonly bucket: string;
-  readonly replicas: number;
   readonly times?: CoordinatorTimes;
   readonly clock: Clock;
   /** A clock that no operator and no time server moves, in ms. */
   readonly monotonicMs: () => number;
   readonly log: Log;
+}
+
+export interface NatsCoordinatorOptions extends CoordinatorOptions {
+  readonly nc: NatsConnection;
+  /** Name of the KV bucket, one a cluster. */
+  readonly bucket: string;
+  readonly replicas: number;
 }
 
 /**
@@ -51,6 +54,11 @@ export async function openNatsCoordinator(options: NatsCoordinatorOptions): Prom
   });
   // What members left behind that are long gone. Nobody waits for it: it may take as long as it likes.
   if (kv instanceof Bucket) kv.purgeDeletes(FORGET_AFTER_MS).catch(() => undefined);
+  return startCoordinator(kv, options);
+}
+
+/** Joins the cluster of a bucket. */
+export async function startCoordinator(kv: LeaseBucket, options: CoordinatorOptions): Promise<Coordinator> {
   const coordinator = new NatsCoordinator(options, kv);
   await coordinator.start();
   return coordinator;
@@ -58,12 +66,13 @@ export async function openNatsCoordinator(options: NatsCoordinatorOptions): Prom
 
 class NatsCoordinator implements Coordinator {
   readonly self: Member;
-  readonly #o: NatsCoordinatorOptions;
+  readonly #o: CoordinatorOptions;
   readonly #times: CoordinatorTimes;
-  readonly #kv: KV;
+  readonly #kv: LeaseBucket;
   readonly #watch: LeaseWatch;
   readonly #membersSeen = new Map<string, number>();
   readonly #watchers = new Set<(members: readonly Member[]) => void>();
+  readonly #claimWatchers = new Set<() => void>();
   readonly #held = new Map<string, HeldClaim>();
   #members: readonly Member[];
   #beat = 0;
@@ -74,7 +83,7 @@ class NatsCoordinator implements Coordinator {
   #watching: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  constructor(options: NatsCoordinatorOptions, kv: KV) {
+  constructor(options: CoordinatorOptions, kv: LeaseBucket) {
     this.#o = options;
     this.#kv = kv;
     this.#times = options.times ?? DEFAULT_COORDINATOR_TIMES;
@@ -103,6 +112,11 @@ class NatsCoordinator implements Coordinator {
     return () => void this.#watchers.delete(seen);
   }
 
+  watchClaims(seen: () => void): () => void {
+    this.#claimWatchers.add(seen);
+    return () => void this.#claimWatchers.delete(seen);
+  }
+
   async claim(name: string): Promise<Claim | undefined> {
     if (this.#closing !== undefined) throw new BrokerError('draining', 'the coordinator is closed');
     if (this.#held.has(name)) return undefined;
@@ -110,6 +124,7 @@ class NatsCoordinator implements Coordinator {
     try {
       const entry = await this.#kv.get(key);
       const now = this.#o.monotonicMs();
+      const askedAt = { monotonicMs: now, wallMs: this.#o.clock.now() };
       const before = entry?.operation === 'PUT' ? decodeLease(entry.string()) : undefined;
       if (entry !== null && before?.owner !== undefined && before.owner !== this.self.id) {
         this.#watch.see(name, entry.revision, now);
@@ -121,7 +136,7 @@ class NatsCoordinator implements Coordinator {
         entry === null
           ? await this.#kv.create(key, value)
           : await this.#kv.update(key, value, entry.revision);
-      return this.#hold({ name, epoch, revision, askedAt: now });
+      return this.#hold({ name, epoch, revision, askedAt });
     } catch (error) {
       if (isConflict(error)) return undefined;
       throw unavailable(error);
@@ -154,6 +169,7 @@ class NatsCoordinator implements Coordinator {
     this.#news?.stop();
     await this.#watching;
     this.#watchers.clear();
+    this.#claimWatchers.clear();
   }
 
   #hold(made: Pick<HeldClaimParts, 'name' | 'epoch' | 'revision' | 'askedAt'>): Claim {
@@ -247,6 +263,8 @@ class NatsCoordinator implements Coordinator {
       this.#tellMembers();
     } else if (entry.key.startsWith('claims.')) {
       this.#watch.see(nameOf(name), entry.revision, now);
+      const isFree = entry.operation !== 'PUT' || decodeLease(entry.string())?.owner === undefined;
+      if (isFree) for (const seen of [...this.#claimWatchers]) seen();
     }
   }
 

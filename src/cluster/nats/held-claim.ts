@@ -11,14 +11,23 @@ import { decodeLease, encodeLease } from './leases.js';
  */
 const SAFETY_SHARE = 0.1;
 
+/** The same moment by two clocks: an operator may move one, the other stands still while the machine sleeps. */
+export interface Moment {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** What claims and members need of a KV bucket. */
+export type LeaseBucket = Pick<KV, 'get' | 'create' | 'update' | 'put' | 'delete' | 'watch'>;
+
 export interface HeldClaimParts {
   readonly name: string;
   readonly owner: string;
   readonly epoch: number;
   readonly revision: number;
-  /** When the claim was asked for, by `monotonicMs`. */
-  readonly askedAt: number;
-  readonly kv: KV;
+  /** When the claim was asked for. */
+  readonly askedAt: Moment;
+  readonly kv: LeaseBucket;
   readonly key: string;
   readonly times: { readonly leaseMs: number; readonly beatMs: number };
   readonly nextBeat: () => number;
@@ -37,7 +46,7 @@ export class HeldClaim implements Claim {
   #resolveLost: (reason: string) => void = () => undefined;
   #revision: number;
   readonly #owner: string;
-  #validUntil: number;
+  #validUntil: Moment;
   #timer: Timer | undefined;
   #renewing: Promise<void> = Promise.resolve();
   #isLost = false;
@@ -55,7 +64,9 @@ export class HeldClaim implements Claim {
   }
 
   get held(): boolean {
-    return !this.#isLost && this.#p.monotonicMs() < this.#validUntil;
+    const { clock, monotonicMs } = this.#p;
+    const { monotonicMs: end, wallMs } = this.#validUntil;
+    return !this.#isLost && monotonicMs() < end && clock.now() < wallMs;
   }
 
   release(): Promise<void> {
@@ -71,8 +82,9 @@ export class HeldClaim implements Claim {
     this.#resolveLost(reason);
   }
 
-  #endOf(askedAt: number): number {
-    return askedAt + this.#p.times.leaseMs * (1 - SAFETY_SHARE);
+  #endOf(askedAt: Moment): Moment {
+    const usedMs = this.#p.times.leaseMs * (1 - SAFETY_SHARE);
+    return { monotonicMs: askedAt.monotonicMs + usedMs, wallMs: askedAt.wallMs + usedMs };
   }
 
   async #release(): Promise<void> {
@@ -91,9 +103,9 @@ export class HeldClaim implements Claim {
 
   #arm(): void {
     const { clock, times, monotonicMs } = this.#p;
-    const delayMs = Math.max(0, Math.min(times.beatMs, this.#validUntil - monotonicMs()));
+    const delayMs = Math.max(0, Math.min(times.beatMs, this.#validUntil.monotonicMs - monotonicMs()));
     this.#timer = clock.after(delayMs, () => {
-      if (monotonicMs() >= this.#validUntil) {
+      if (monotonicMs() >= this.#validUntil.monotonicMs) {
         this.lose('the lease ran out: NATS did not answer in time');
         return;
       }
@@ -104,10 +116,13 @@ export class HeldClaim implements Claim {
   }
 
   async #renew(): Promise<void> {
-    const { kv, key, nextBeat, monotonicMs } = this.#p;
-    const askedAt = monotonicMs();
+    const { kv, key, nextBeat, monotonicMs, clock } = this.#p;
+    const askedAt = { monotonicMs: monotonicMs(), wallMs: clock.now() };
     const value = encodeLease({ owner: this.#owner, epoch: this.epoch, beat: nextBeat() });
-    const timeoutMs = Math.max(1, Math.min(this.#p.times.beatMs * 2, this.#validUntil - askedAt));
+    const timeoutMs = Math.max(
+      1,
+      Math.min(this.#p.times.beatMs * 2, this.#validUntil.monotonicMs - askedAt.monotonicMs),
+    );
     try {
       this.#revision = await kv.update(key, value, this.#revision, Math.ceil(timeoutMs));
       this.#validUntil = this.#endOf(askedAt);

@@ -28,6 +28,13 @@ interface Manifest {
   readonly lastSeq: number;
 }
 
+/** The message that says which checkpoints there are, newest last. */
+interface Head {
+  /** Epoch of the mark of the owner that wrote it. */
+  readonly writer: number;
+  readonly known: readonly Manifest[];
+}
+
 export interface LoadedCheckpoint {
   readonly position: Position;
   readonly replay: ReadState;
@@ -38,22 +45,24 @@ export interface LoadedCheckpoint {
 
 /**
  * Checkpoints in a stream of their own: parts first, then one message that lists the whole ones, newest last. That head is written by
- * compare-and-set: a deposed owner cannot put an older state in front of a newer one.
+ * compare-and-set, and each owner begins with one of its own: a deposed owner cannot put an older state in front of a newer one.
  */
 export class Checkpoints {
   readonly #stream: FencedStream;
   readonly #names: JournalNames;
   readonly #log: Log;
-  readonly #writer: number;
+  #writer = 0;
   #headSeq = 0;
-  #known: Manifest[] = [];
+  #known: readonly Manifest[] = [];
+  /** Those that the loading could not read. */
+  readonly #damaged = new Set<string>();
+  /** A head got no answer: it may be there, or come. */
+  #isUnsure = false;
   #count = 0;
 
-  /** `writer`: the epoch of this owner, part of the names of what it writes. */
-  constructor(stream: FencedStream, names: JournalNames, writer: number, log: Log) {
+  constructor(stream: FencedStream, names: JournalNames, log: Log) {
     this.#stream = stream;
     this.#names = names;
-    this.#writer = writer;
     this.#log = log;
   }
 
@@ -66,14 +75,15 @@ export class Checkpoints {
     return this.#known.reduce((sum, known) => sum + known.bytes, 0);
   }
 
-  /** The newest whole one. */
+  /** The newest whole one. Rejects when there are some and none is whole: what stands in front of them is gone. */
   async load(): Promise<LoadedCheckpoint | undefined> {
     await this.#readHead();
+    if (this.#known.length === 0) return undefined;
     for (const manifest of [...this.#known].reverse()) {
       const bytes = await this.#readParts(manifest);
       if (bytes === undefined) {
         this.#log.error('a checkpoint is damaged, trying an older one', { position: manifest.position });
-        this.#known = this.#known.filter((known) => known !== manifest);
+        this.#damaged.add(manifest.id);
         continue;
       }
       const { position, replay, extentBytes, indexBytes } = manifest;
@@ -85,7 +95,7 @@ export class Checkpoints {
         data: bytes.subarray(indexBytes),
       };
     }
-    return undefined;
+    throw new BrokerError('internal', 'every checkpoint of the journal is damaged');
   }
 
   /** Stores one, then lets go of those beyond the newest two. Rejects with `unavailable` when a newer owner has written one. */
@@ -94,46 +104,66 @@ export class Checkpoints {
     index: Uint8Array,
     parts: readonly Uint8Array[],
   ): Promise<void> {
+    if (this.#isUnsure) await this.#findHead();
     this.#count += 1;
     const id = `${this.#writer}-${this.#count}`;
     const subject = this.#names.checkpoint(id);
     const bytes = Buffer.concat([index, ...parts]);
-    try {
-      const { firstSeq, lastSeq } = await this.#writeParts(subject, bytes);
-      const crc = crc32(bytes);
-      const manifest = {
-        ...state,
-        id,
-        indexBytes: index.byteLength,
-        bytes: bytes.length,
-        crc,
-        firstSeq,
-        lastSeq,
-      };
-      const known = [...this.#known, manifest].slice(-KEPT);
-      await this.#writeHead(known);
-      const gone = this.#known.filter((one) => !known.includes(one));
-      this.#known = known;
-      for (const one of gone) await this.#stream.purge(this.#names.checkpoint(one.id));
-    } catch (error) {
-      await this.#stream.purge(subject).catch(() => undefined);
-      throw error instanceof BrokerError
-        ? error
-        : new BrokerError('unavailable', 'the checkpoint cannot be written', { cause: error });
-    }
+    const { firstSeq, lastSeq } = await this.#writeParts(subject, bytes);
+    const crc = crc32(bytes);
+    const manifest = {
+      ...state,
+      id,
+      indexBytes: index.byteLength,
+      bytes: bytes.length,
+      crc,
+      firstSeq,
+      lastSeq,
+    };
+    const known = [...this.#known, manifest].slice(-KEPT);
+    await this.#writeHead(known);
+    const gone = this.#known.filter((one) => !known.includes(one));
+    this.#known = known;
+    // What is not removed now is one of the leftovers of the next owner.
+    for (const one of gone) await this.#stream.purge(this.#names.checkpoint(one.id)).catch(() => undefined);
   }
 
-  /** Removes parts that nothing lists: what owners left that ended while they wrote. */
-  async removeLeftovers(): Promise<void> {
+  /**
+   * Fences earlier owners: `writer`, the epoch of this owner's mark, stands in the head from now on. What was written since the loading is
+   * known then; parts that nothing lists, which owners left that ended while they wrote, are removed.
+   */
+  async takeOver(writer: number): Promise<void> {
+    this.#writer = writer;
+    for (let tries = 1; ; tries++) {
+      try {
+        const before = await this.#readHead();
+        if (before > writer) throw new BrokerError('precondition', 'the checkpoints belong to a later owner');
+        this.#known = this.#known.filter(({ id }) => !this.#damaged.has(id));
+        await this.#writeHead(this.#known);
+        break;
+      } catch (error) {
+        const isLater = error instanceof BrokerError && error.kind === 'precondition';
+        if (isLater || tries >= TRIES) throw error;
+      }
+    }
     const listed = new Set([this.#names.head, ...this.#known.map(({ id }) => this.#names.checkpoint(id))]);
     for (const subject of await this.#stream.subjects())
       if (!listed.has(subject)) await this.#stream.purge(subject);
   }
 
-  async #readHead(): Promise<void> {
+  /** The writer of the head that is there; 0 = nobody. */
+  async #readHead(): Promise<number> {
     const head = await this.#stream.last(this.#names.head);
     this.#headSeq = head?.seq ?? 0;
-    this.#known = head === undefined ? [] : (JSON.parse(Buffer.from(head.payload).toString()) as Manifest[]);
+    const read = head === undefined ? undefined : (JSON.parse(Buffer.from(head.payload).toString()) as Head);
+    this.#known = read?.known ?? [];
+    return read?.writer ?? 0;
+  }
+
+  /** What became of a head that got no answer. */
+  async #findHead(): Promise<void> {
+    if ((await this.#readHead()) !== this.#writer) throw deposed();
+    this.#isUnsure = false;
   }
 
   async #writeParts(subject: string, bytes: Buffer): Promise<{ firstSeq: number; lastSeq: number }> {
@@ -146,45 +176,48 @@ export class Checkpoints {
       bytes.copy(part, 4, i * size, (i + 1) * size);
       return tried(() => this.#stream.publish(subject, part, {}));
     };
-    const firstSeq = await publish(0);
-    let lastSeq = firstSeq;
-    for (let i = 1; i < count; i += PARTS_IN_FLIGHT) {
-      const batch = Array.from({ length: Math.min(PARTS_IN_FLIGHT, count - i) }, (_, k) => publish(i + k));
-      lastSeq = Math.max(lastSeq, ...(await Promise.all(batch)));
+    try {
+      const firstSeq = await publish(0);
+      let lastSeq = firstSeq;
+      for (let i = 1; i < count; i += PARTS_IN_FLIGHT) {
+        const batch = Array.from({ length: Math.min(PARTS_IN_FLIGHT, count - i) }, (_, k) => publish(i + k));
+        lastSeq = Math.max(lastSeq, ...(await Promise.all(batch)));
+      }
+      return { firstSeq, lastSeq };
+    } catch (error) {
+      // No head lists them.
+      await this.#stream.purge(subject).catch(() => undefined);
+      throw new BrokerError('unavailable', 'the checkpoint cannot be written', { cause: error });
     }
-    return { firstSeq, lastSeq };
   }
 
+  /**
+   * Rejects when it is not known to be stored. It may be all the same, so what it lists stays: removing it would leave a head that lists
+   * what is gone.
+   */
   async #writeHead(known: readonly Manifest[]): Promise<void> {
-    const payload = Buffer.from(JSON.stringify(known));
+    const head: Head = { writer: this.#writer, known };
+    const payload = Buffer.from(JSON.stringify(head));
+    this.#isUnsure = true;
     for (let tries = 1; ; tries++) {
       try {
-        this.#headSeq = await this.#stream.publish(this.#names.head, payload, {
-          lastSubjectSeq: this.#headSeq,
-        });
-        return;
+        const expected = { lastSubjectSeq: this.#headSeq };
+        this.#headSeq = await this.#stream.publish(this.#names.head, payload, expected);
+        break;
       } catch (error) {
-        const found = await this.#stream.last(this.#names.head);
+        const found = await this.#stream.last(this.#names.head).catch((silence: unknown) => {
+          throw new BrokerError('unavailable', 'the checkpoint cannot be written', { cause: silence });
+        });
         if (found !== undefined && Buffer.compare(found.payload, payload) === 0) {
           this.#headSeq = found.seq;
-          return;
+          break;
         }
-        const isMine = (found?.seq ?? 0) === this.#headSeq;
-        if (!isMine && !this.#isOlder(found?.payload))
-          throw new BrokerError('unavailable', 'another owner has written a newer checkpoint', {
-            cause: error,
-          });
-        this.#headSeq = found?.seq ?? 0;
-        if (tries >= TRIES) throw error;
+        if ((found?.seq ?? 0) !== this.#headSeq) throw deposed(error);
+        if (tries >= TRIES)
+          throw new BrokerError('unavailable', 'the checkpoint cannot be written', { cause: error });
       }
     }
-  }
-
-  /** Whether a head was written by an owner in front of this one, who wrote it late. */
-  #isOlder(payload: Uint8Array | undefined): boolean {
-    if (payload === undefined) return true;
-    const written = JSON.parse(Buffer.from(payload).toString()) as Manifest[];
-    return written.every(({ id }) => Number(id.slice(0, id.indexOf('-'))) < this.#writer);
+    this.#isUnsure = false;
   }
 
   async #readParts(manifest: Manifest): Promise<Buffer | undefined> {
@@ -215,4 +248,8 @@ async function tried(publish: () => Promise<number>): Promise<number> {
       if (tries >= TRIES || !(error instanceof PublishError) || error.fault !== 'unknown') throw error;
     }
   }
+}
+
+function deposed(cause?: unknown): BrokerError {
+  return new BrokerError('unavailable', 'another owner has written a newer checkpoint', { cause });
 }

@@ -4,7 +4,7 @@ import { BrokerError } from '../../core/errors.js';
 import type { Journal } from '../../core/ports/journal.js';
 import { markMessage } from './committer.js';
 import { readGroup } from './group.js';
-import { JetStreamJournal } from './journal.js';
+import { JetStreamJournal, type Mark } from './journal.js';
 import type { JournalNames } from './names.js';
 import { PublishError, type FencedStream } from './stream.js';
 
@@ -22,8 +22,8 @@ export interface JetStreamJournalOptions {
   readonly stream: FencedStream;
   readonly checkpoints: FencedStream;
   readonly names: JournalNames;
-  /** Epoch of the claim this owner holds: an owner with an older one is refused. */
-  readonly claim: number;
+  /** Epoch of the claim this owner holds, or is to hold: an owner with an older one is refused. */
+  readonly claim: number | Promise<number>;
   /** Bytes of an extent, for a new journal; one that exists keeps its own. */
   readonly extentBytes?: number;
   readonly freshBytesMax?: number;
@@ -37,11 +37,46 @@ export interface JetStreamJournalOptions {
 }
 
 /**
- * Takes the journal over: the mark that is written here fences every earlier owner, before anything is read. Rejects with
- * `precondition` when a later owner was here already, with `unavailable` when NATS does not answer.
+ * Opens the journal. With a claim, takes it over: the mark that is written here fences every earlier owner, before anything is read. With
+ * the promise of one, follows it: the mark is written when the claim is there, which ends the replay. Rejects with `precondition` when a
+ * later owner was here already, with `unavailable` when NATS does not answer; what happens to one who follows, its replay tells.
  */
 export async function openJetStreamJournal(options: JetStreamJournalOptions): Promise<Journal> {
-  const { stream, names, claim, clock } = options;
+  const { stream, names, claim } = options;
+  if (typeof claim === 'number') return take(options, claim);
+  // Heard below or by the replay, however early it fails.
+  claim.catch(() => undefined);
+  const mark = await stream.last(names.mark);
+  const header = mark === undefined ? undefined : readGroup(mark.payload);
+  // Nobody has written anything that could be followed.
+  if (header === undefined) return take(options, await claim);
+  const takenOver = claim.then((epoch) => writeMark(options, epoch));
+  takenOver.catch(() => undefined);
+  return journalOf(options, header.extentBytes, takenOver);
+}
+
+async function take(options: JetStreamJournalOptions, claim: number): Promise<Journal> {
+  const mark = await writeMark(options, claim);
+  return journalOf(options, mark.extentBytes, Promise.resolve(mark));
+}
+
+function journalOf(options: JetStreamJournalOptions, extentBytes: number, takenOver: Promise<Mark>): Journal {
+  return new JetStreamJournal({
+    ...options,
+    extentBytes,
+    takenOver,
+    freshBytesMax: options.freshBytesMax ?? DEFAULT_FRESH_BYTES_MAX,
+    minFreeBytes: options.minFreeBytes ?? 0,
+    giveUpMs: options.giveUpMs ?? DEFAULT_GIVE_UP_MS,
+    onDeposed: options.onDeposed ?? (() => undefined),
+  });
+}
+
+async function writeMark(
+  options: JetStreamJournalOptions,
+  claim: number,
+): Promise<Mark & { readonly extentBytes: number }> {
+  const { stream, names, clock } = options;
   for (let tries = 1; ; tries++) {
     try {
       const before = await stream.last(names.mark);
@@ -51,15 +86,7 @@ export async function openJetStreamJournal(options: JetStreamJournalOptions): Pr
       const extentBytes = header?.extentBytes ?? options.extentBytes ?? DEFAULT_EXTENT_BYTES;
       const mark = markMessage({ extentBytes, claim });
       const epoch = await stream.publish(names.mark, mark, { lastSubjectSeq: before?.seq ?? 0 });
-      return new JetStreamJournal({
-        ...options,
-        extentBytes,
-        epoch,
-        freshBytesMax: options.freshBytesMax ?? DEFAULT_FRESH_BYTES_MAX,
-        minFreeBytes: options.minFreeBytes ?? 0,
-        giveUpMs: options.giveUpMs ?? DEFAULT_GIVE_UP_MS,
-        onDeposed: options.onDeposed ?? (() => undefined),
-      });
+      return { claim, epoch, extentBytes };
     } catch (error) {
       if (error instanceof BrokerError && error.kind === 'precondition') throw error;
       if (tries >= TRIES || (error instanceof PublishError && error.fault === 'full'))

@@ -25,6 +25,8 @@ const PENDING_BYTES_MAX = 64 << 20;
 /** How long a close waits for what is under way. */
 const CLOSE_MS = 3_000;
 const SPACE_POLL_MS = 5_000;
+/** How often a node that follows looks for more. */
+const FOLLOW_MS = 100;
 
 export interface JetStreamJournalParts {
   readonly stream: FencedStream;
@@ -35,13 +37,18 @@ export interface JetStreamJournalParts {
   readonly freshBytesMax: number;
   readonly minFreeBytes: number;
   readonly giveUpMs: number;
-  /** Epoch of the claim, and the sequence of the mark that was written for it. */
-  readonly claim: number;
-  readonly epoch: number;
+  /** Resolves when this owner has written its mark: nobody else's entries follow. Until then a replay goes on. */
+  readonly takenOver: Promise<Mark>;
   readonly clock: Clock;
   readonly log: Log;
   /** Another owner has the journal: nothing is committed here any more. */
   readonly onDeposed: (reason: string) => void;
+}
+
+/** An owner's beginning: the epoch of its claim, and the sequence of the mark that was written for it. */
+export interface Mark {
+  readonly claim: number;
+  readonly epoch: number;
 }
 
 /** The journal in a JetStream stream; docs/adr/0011 says why it is as it is. */
@@ -53,6 +60,7 @@ export class JetStreamJournal implements Journal {
   readonly #index: ExtentIndex;
   readonly #reader: Reader;
   #loaded: LoadedCheckpoint | undefined;
+  #mark: Mark | undefined;
   #writer: Writer | undefined;
   #committer: Committer | undefined;
   /** A place to replay from: of the newest checkpoint, or the end of the log at the opening. */
@@ -70,7 +78,7 @@ export class JetStreamJournal implements Journal {
   constructor(parts: JetStreamJournalParts) {
     this.#p = parts;
     this.extentBytes = parts.extentBytes;
-    this.#checkpoints = new Checkpoints(parts.checkpoints, parts.names, parts.epoch, parts.log);
+    this.#checkpoints = new Checkpoints(parts.checkpoints, parts.names, parts.log);
     this.#recent = new RecentBatches(parts.freshBytesMax);
     this.#index = new ExtentIndex(this.extentBytes);
     this.#reader = new Reader(parts.stream, this.#recent, this.#index);
@@ -90,7 +98,7 @@ export class JetStreamJournal implements Journal {
   }
 
   async replay(from: Position, visit: (position: Position, payload: Uint8Array) => void): Promise<void> {
-    const { stream, names, epoch, clock, log } = this.#p;
+    const { stream, names, clock, log } = this.#p;
     const { state } = this.#replayFrom;
     if (this.#loaded !== undefined) this.#index.decode(this.#loaded.index, state.seq);
     this.#loaded = undefined;
@@ -101,7 +109,10 @@ export class JetStreamJournal implements Journal {
       }
       visitEntries(groups, from, visit);
     });
-    await stream.read(state.seq, epoch, (message) => reader.take(message));
+    const next = await this.#follow(reader, state.seq);
+    this.#mark = await this.#p.takenOver;
+    const { epoch } = this.#mark;
+    await stream.read(next, epoch, (message) => reader.take(message));
     reader.finish();
     if (reader.passedOver > 0)
       log.info('messages that never became part of the log were passed over', { count: reader.passedOver });
@@ -123,21 +134,48 @@ export class JetStreamJournal implements Journal {
       logEnd: reader.end,
       clock,
     });
-    await this.#checkpoints.removeLeftovers();
+    await this.#checkpoints.takeOver(epoch);
+  }
+
+  /** Reads what the owner of the time writes, until this one has taken over; resolves with the sequence that is next. */
+  async #follow(reader: LogReader, from: number): Promise<number> {
+    const { stream, takenOver, clock } = this.#p;
+    const state = { isOver: false, next: from };
+    const over = takenOver.then(
+      () => void (state.isOver = true),
+      () => void (state.isOver = true),
+    );
+    // A turn later: one that has taken over already has nobody to follow.
+    await Promise.resolve();
+    while (!state.isOver) {
+      try {
+        const last = await stream.lastSeq();
+        await stream.read(state.next, last, (message) => {
+          reader.take(message);
+          state.next = message.seq + 1;
+        });
+        state.next = Math.max(state.next, last + 1);
+      } catch (error) {
+        // Silence is waited out; what does not fit together is not.
+        if (error instanceof BrokerError && error.kind === 'internal') throw error;
+      }
+      await Promise.race([over, new Promise<void>((resolve) => clock.after(FOLLOW_MS, resolve))]);
+    }
+    return state.next;
   }
 
   start(listener: JournalListener): void {
     const writer = this.#writer;
-    if (writer === undefined)
+    const mark = this.#mark;
+    if (writer === undefined || mark === undefined)
       throw new BrokerError('internal', 'the journal must be replayed before it starts');
-    const { stream, names, claim, giveUpMs, epoch, clock, log, onDeposed } = this.#p;
+    const { stream, names, giveUpMs, clock, log, onDeposed } = this.#p;
     const committer = new Committer({
       stream,
       names,
       extentBytes: this.extentBytes,
-      claim,
+      ...mark,
       giveUpMs,
-      epoch,
       logEnd: this.#replayFrom.position,
       clock,
       log,

@@ -117,7 +117,8 @@ export class Reader {
         failure = error;
       }
     }
-    if (failure !== undefined) throw new BrokerError('internal', 'NATS does not answer', { cause: failure });
+    if (failure !== undefined)
+      throw new BrokerError('unavailable', 'NATS does not answer', { cause: failure });
     throw missing(place.start, place.end - place.start);
   }
 
