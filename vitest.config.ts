@@ -3,7 +3,9 @@ import { defineConfig } from 'vitest/config';
 const shared = { pool: 'forks', environment: 'node', restoreMocks: true, unstubEnvs: true } as const;
 
 // eslint-disable-next-line no-restricted-syntax -- like the tests, it asks what this run is to do
-const withPythonSdk = process.env['POLYMQ_PYTHON_SDK'] !== undefined;
+const asked = process.env;
+const withPythonSdk = asked['POLYMQ_PYTHON_SDK'] !== undefined;
+const withGoogleClients = asked['POLYMQ_GOOGLE_CLIENTS'] !== undefined;
 
 export default defineConfig({
   test: {
@@ -34,8 +36,11 @@ export default defineConfig({
           ...shared,
           name: 'system',
           include: ['test/{interop,cross,fault,system}/**/*.test.ts', 'bench/**/*.test.ts'],
-          // Takes an SDK that no package manager brings along: by hand, see CONTRIBUTING.md.
-          exclude: withPythonSdk ? [] : ['test/interop/native/python-sdk.test.ts'],
+          // Take SDKs that the machine's package manager does not bring along: by hand, see CONTRIBUTING.md.
+          exclude: [
+            ...(withPythonSdk ? [] : ['test/interop/native/python-sdk.test.ts']),
+            ...(withGoogleClients ? [] : ['test/interop/gcp/google-clients.test.ts']),
+          ],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },
