@@ -81,11 +81,18 @@ describe('permissions of a queue', () => {
     ['a label with a space', { Label: 'a b' }, 400],
     ['an account that is none', { AWSAccountIds: ['x'] }, 400],
     ['an action of the owner', { Actions: ['CreateQueue'] }, 400],
-    ['no account', { AWSAccountIds: [] }, 400],
     ['no action', { Actions: [] }, 400],
     ['eight actions', { Actions: Array<string>(8).fill('SendMessage') }, 403],
   ])('refuse %s', async (_, input, status) => {
     expect(await refusal(add(input))).toMatchObject({ status });
+  });
+
+  it('need somebody to permit', async () => {
+    expect(await refusal(add({ AWSAccountIds: [] }))).toMatchObject({
+      status: 400,
+      message: 'Value [] for parameter PrincipalId is invalid. Reason: Unable to verify.',
+    });
+    expect(await refusal(add({ AWSAccountIds: undefined }))).toMatchObject({ code: 'MissingParameter' });
   });
 
   it('are bounded to twenty', async () => {

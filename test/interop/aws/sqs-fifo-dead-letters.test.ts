@@ -172,6 +172,21 @@ describe('FIFO', () => {
     expect(await refusal(server.sqs.send(batch))).toMatchObject({ code: 'InvalidParameterValue' });
   });
 
+  it('takes a batch whole or, when one of it has no id, not at all', async () => {
+    const url = await create({ FifoQueue: 'true' });
+    const Entries = [
+      { Id: 'a', MessageBody: 'x', MessageGroupId: 'g', MessageDeduplicationId: 'd' },
+      { Id: 'b', MessageBody: 'y', MessageGroupId: 'g' },
+    ];
+    const batch = new SendMessageBatchCommand({ QueueUrl: url, Entries });
+    expect(await refusal(server.sqs.send(batch))).toMatchObject({
+      code: 'InvalidParameterValue',
+      message:
+        'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
+    });
+    expect(await receive(url)).toEqual([]);
+  });
+
   it('refuses handles that expired, not those that were extended in time', async () => {
     const url = await create(fifo);
     await send(url, 'x', group('g'));

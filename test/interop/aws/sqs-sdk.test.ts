@@ -110,6 +110,18 @@ describe('queues', () => {
     await server.sqs.send(new TagQueueCommand({ QueueUrl: url, Tags: { a: '2' } }));
     await server.sqs.send(new UntagQueueCommand({ QueueUrl: url, TagKeys: ['b', 'unknown'] }));
     expect(await tags()).toEqual({ a: '2' });
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`k${i}`, '']));
+    const over = new TagQueueCommand({ QueueUrl: url, Tags: many });
+    const name = url.slice(url.lastIndexOf('/') + 1);
+    expect(await refusal(server.sqs.send(over))).toMatchObject({
+      code: 'InvalidParameterValue',
+      message: `Too many tags added for queue ${name}.`,
+    });
+    const none = new UntagQueueCommand({ QueueUrl: url, TagKeys: [] });
+    expect(await refusal(server.sqs.send(none))).toMatchObject({
+      code: 'InvalidParameterValue',
+      message: 'Tag keys must be between 1 and 128 characters in length.',
+    });
   });
 
   it('made by other APIs are not there', async () => {

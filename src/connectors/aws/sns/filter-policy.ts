@@ -29,7 +29,7 @@ interface Condition {
   readonly whenAbsent: boolean;
 }
 
-/** Values that are null never come here. */
+/** Values that are null never come here; numbers are `comparable`. */
 type Test = (value: string | number | boolean) => boolean;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -55,6 +55,20 @@ export function alternativesOf(key: string, value: unknown): readonly Json[] | u
   return alternatives.some((one) => Object.keys(one).some((name) => OPERATORS.has(name)))
     ? undefined
     : alternatives;
+}
+
+/** AWS compares numbers to the millionth, cut off. Below its bounds only: what is greater has no such digits. */
+const COMPARED_BELOW = 1e9;
+const MILLIONTHS = 1e6;
+
+/** A number as filters compare it. */
+export function comparable(value: number): number {
+  if (Number.isInteger(value) || Math.abs(value) >= COMPARED_BELOW) return value;
+  return Math.floor(value * MILLIONTHS) / MILLIONTHS;
+}
+
+function comparableLeaf(value: Leaf): Leaf {
+  return typeof value === 'number' ? comparable(value) : value;
 }
 
 export function isObject(value: unknown): value is Json {
@@ -99,7 +113,7 @@ function compileCondition(rules: readonly unknown[], path: number): Condition {
   let whenPresent = false;
   let whenAbsent = false;
   for (const rule of rules) {
-    if (!isObject(rule)) exact.add(rule as Leaf);
+    if (!isObject(rule)) exact.add(comparableLeaf(rule as Leaf));
     else if ('exists' in rule) {
       if (rule['exists'] === true) whenPresent = true;
       else whenAbsent = true;
@@ -144,14 +158,15 @@ function anythingBut(operand: unknown): Test {
     const prefix = String(operand['prefix']);
     return (value) => typeof value !== 'string' || !value.startsWith(prefix);
   }
-  const unwanted = new Set(Array.isArray(operand) ? (operand as readonly unknown[]) : [operand]);
+  const list = (Array.isArray(operand) ? operand : [operand]) as readonly Leaf[];
+  const unwanted = new Set(list.map(comparableLeaf));
   return (value) => !unwanted.has(value);
 }
 
 function numericRange(terms: readonly unknown[]): Test {
   const bounds: ((value: number) => boolean)[] = [];
   for (let i = 0; i + 1 < terms.length; i += 2)
-    bounds.push(comparison(String(terms[i]), Number(terms[i + 1])));
+    bounds.push(comparison(String(terms[i]), comparable(Number(terms[i + 1]))));
   return (value) => typeof value === 'number' && bounds.every((holds) => holds(value));
 }
 
@@ -203,7 +218,10 @@ function wildcard(pattern: string): Test {
   };
 }
 
-/** Whether the values that were found under the paths of a filter, by index, satisfy it. `anyKey`: the message has some key. */
+/**
+ * Whether the values that were found under the paths of a filter, by index, satisfy it; numbers are `comparable`. `anyKey`: the
+ * message has some key.
+ */
 export function satisfies(
   filter: FilterPolicy,
   values: readonly (readonly Leaf[] | undefined)[],

@@ -1,5 +1,5 @@
 import type { MessageAttribute } from '../wire/message-attributes.js';
-import { isObject, satisfies } from './filter-policy.js';
+import { comparable, isObject, satisfies } from './filter-policy.js';
 import type { FilterPolicy, Leaf } from './filter-policy.js';
 
 /** What filters see of one message: read when the first filter asks, once for all subscriptions. */
@@ -52,7 +52,7 @@ function valuesByName(attributes: readonly MessageAttribute[]): Map<string, read
       const leaves: Leaf[] = [];
       addLeaves(leaves, parse(value));
       out.set(name, leaves);
-    } else out.set(name, [dataType.startsWith('Number') ? Number(value) : value]);
+    } else out.set(name, [dataType.startsWith('Number') ? comparable(Number(value)) : value]);
   }
   return out;
 }
@@ -64,12 +64,9 @@ function addLeaves(out: Leaf[], value: unknown): void {
     const one = rest.pop();
     if (Array.isArray(one)) {
       for (const element of one as readonly unknown[]) rest.push(element);
-    } else if (
-      one === null ||
-      typeof one === 'string' ||
-      typeof one === 'number' ||
-      typeof one === 'boolean'
-    ) {
+    } else if (typeof one === 'number') {
+      out.push(comparable(one));
+    } else if (one === null || typeof one === 'string' || typeof one === 'boolean') {
       out.push(one);
     }
   }

@@ -37,7 +37,8 @@ export const addPermission = operation({
     const label = readLabel(call.input);
     const accounts = textsOf(call.input, 'AWSAccountIds');
     const actions = textsOf(call.input, 'Actions');
-    if (accounts.length === 0) throw missingParameter('AWSAccountIds');
+    if (call.input['AWSAccountIds'] === undefined) throw missingParameter('AWSAccountIds');
+    if (accounts.length === 0) throw invalidValue('[]', 'PrincipalId', 'Unable to verify.');
     if (actions.length === 0) throw missingParameter('Actions');
     for (const account of accounts) {
       if (!/^\d{12}$/.test(account)) throw invalidValue(account, 'PrincipalId', 'Unable to verify.');

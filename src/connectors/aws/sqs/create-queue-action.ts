@@ -41,7 +41,7 @@ export const createQueue = operation({
     const fifo = name.endsWith(FIFO_SUFFIX);
     const attributes = checkAttributes(given, fifo);
     const tags = textMapOf(input, 'tags');
-    checkTags(tags);
+    checkTags(name, tags);
     const answer = { QueueUrl: queueUrl(call.origin, services.config, name) };
     if (isThere(call, name, attributes)) return answer;
     requireRested(services, name);

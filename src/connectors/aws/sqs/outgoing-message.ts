@@ -155,12 +155,14 @@ function readFifoIds(
   }
   if (groupId === undefined) throw missingParameter('MessageGroupId');
   const dedupId = given ?? (queue.contentBasedDedup ? contentDedupId(body) : undefined);
-  if (dedupId === undefined) {
-    throw invalidParameterValue(
-      'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
-    );
-  }
+  if (dedupId === undefined) throw noDeduplicationId();
   return { groupId, dedupId };
+}
+
+export function noDeduplicationId(): AwsFault {
+  return invalidParameterValue(
+    'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
+  );
 }
 
 /** Deduplication by content: SHA-256 of the body alone. */

@@ -15,9 +15,8 @@ export const tagMap: MapShape = {
 };
 
 /** Checks the tags of a queue together. Throws InvalidParameterValue. */
-export function checkTags(tags: ReadonlyMap<string, string>): void {
-  if (tags.size > TAGS_MAX)
-    throw invalidParameterValue(`Too many tags added. A queue has at most ${TAGS_MAX}.`);
+export function checkTags(queue: string, tags: ReadonlyMap<string, string>): void {
+  if (tags.size > TAGS_MAX) throw invalidParameterValue(`Too many tags added for queue ${queue}.`);
   for (const [key, value] of tags) {
     if (key === '' || key.length > KEY_CHARS_MAX || key.toLowerCase().startsWith('aws:')) {
       throw invalidParameterValue(

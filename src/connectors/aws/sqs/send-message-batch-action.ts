@@ -5,7 +5,13 @@ import { operation } from '../operation.js';
 import type { Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 import { flatList, scalar, structure } from '../wire/shape.js';
-import { plainBodies, prepareMessage, sentFieldsJson, sentMessage } from './outgoing-message.js';
+import {
+  noDeduplicationId,
+  plainBodies,
+  prepareMessage,
+  sentFieldsJson,
+  sentMessage,
+} from './outgoing-message.js';
 import type { PreparedMessage, SentMessage } from './outgoing-message.js';
 import { queueOf } from './queue-registry.js';
 import type { Queue } from './queue-registry.js';
@@ -30,9 +36,7 @@ export const sendMessageBatch = operation<BatchResult<SentEntry>>({
   async run(call) {
     const queue = queueOf(call);
     const entries = readBatch(call.input, { name: 'Entries', shape: ENTRY, faults: SQS_FAULTS });
-    if (queue.fifo && entries.some(({ input }) => input['MessageGroupId'] === undefined)) {
-      throw invalidParameterValue('The request must contain the parameter MessageGroupId.');
-    }
+    if (queue.fifo) checkOrdered(queue, entries);
     const { prepared, failed } = prepareAll(call, queue, entries);
     if (prepared.length === 0) return batchResult<SentEntry>([], failed);
     const outcomes = await call.services.broker.send(prepared.map(({ message }) => message));
@@ -49,6 +53,16 @@ export const sendMessageBatch = operation<BatchResult<SentEntry>>({
   },
   toJson: (result) => batchJson(result, (sent) => `,${sentFieldsJson(sent)}`),
 });
+
+/** What is missing of a message of a FIFO queue fails the whole batch. Throws InvalidParameterValue. */
+function checkOrdered({ contentBasedDedup }: Queue, entries: readonly BatchEntry[]): void {
+  if (entries.some(({ input }) => input['MessageGroupId'] === undefined)) {
+    throw invalidParameterValue('The request must contain the parameter MessageGroupId.');
+  }
+  if (!contentBasedDedup && entries.some(({ input }) => input['MessageDeduplicationId'] === undefined)) {
+    throw noDeduplicationId();
+  }
+}
 
 type PreparedEntry = PreparedMessage & { readonly id: string };
 

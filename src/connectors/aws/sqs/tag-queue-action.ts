@@ -13,9 +13,9 @@ export const tagQueue = operation({
   async run(call) {
     const added = textMapOf(call.input, 'Tags');
     if (added.size === 0) throw missingParameter('Tags');
-    await updateQueue(call, ({ record }) => {
+    await updateQueue(call, ({ name, record }) => {
       const tags = new Map([...Object.entries(record.tags), ...added]);
-      checkTags(tags);
+      checkTags(name, tags);
       return { attributes: record.attributes, tags: Object.fromEntries(tags) };
     });
   },
