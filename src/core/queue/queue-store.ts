@@ -69,6 +69,8 @@ export class QueueStore {
     this.#countMarks(family.settings.subChannelMarks, -1);
     family.settings = settings;
     this.#countMarks(settings.subChannelMarks, 1);
+    // A bound that became smaller holds for what is there, too.
+    for (const member of family.members) this.#noteGrown(member);
     // Looked at soon, whatever the bound was before.
     if (settings.retentionMs > 0 && family.ready > 0) this.retention.set(family.base.id, 0);
     else this.retention.remove(family.base.id);
@@ -219,6 +221,10 @@ export class QueueStore {
       return;
     }
     this.#makeReady(queue, slot, false);
+    this.#noteGrown(queue);
+  }
+
+  #noteGrown(queue: Queue): void {
     const { overflow, maxLength, maxLengthBytes } = queue.family.settings;
     if (overflow === 'drop-head' && maxLength + maxLengthBytes > 0) queue.family.grown.add(queue);
   }

@@ -8,35 +8,9 @@ import { pythonWith } from '../../support/foreign.js';
 import { RawAmqp, table } from '../../support/raw-amqp.js';
 import type { AmqpServer } from './amqp-server.js';
 import { startAmqpServer } from './amqp-server.js';
+import { call, get } from './management-call.js';
 
 const config = { managementEnable: true, managementPort: 0 };
-
-interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-/** One request; the body of the answer as JSON, undefined without one. */
-async function call(
-  server: AmqpServer,
-  method: string,
-  path: string,
-  ...[input, login = 'guest:guest']: readonly [input?: unknown, login?: string]
-): Promise<Answer> {
-  const response = await fetch(
-    `http://127.0.0.1:${String(server.ports.get('amqp-management'))}/api/${path}`,
-    {
-      method,
-      headers: { authorization: `Basic ${Buffer.from(login).toString('base64')}` },
-      ...(input === undefined ? {} : { body: JSON.stringify(input) }),
-    },
-  );
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
-}
-
-const get = async (server: AmqpServer, path: string): Promise<unknown> =>
-  (await call(server, 'GET', path)).body;
 
 describe('the management API', () => {
   let server: AmqpServer;
@@ -426,7 +400,12 @@ describe.skipIf(ADMIN === undefined)("RabbitMQ's own rabbitmqadmin", () => {
     expect(await admin('-f', 'raw_json', 'get', 'queue=a', 'ackmode=ack_requeue_false')).toContain(
       '"payload":"hello"',
     );
+    const policy = ['name=p', 'pattern=^a$', 'definition={"max-length":1}', 'priority=1', 'apply-to=queues'];
+    expect(await admin('declare', 'policy', ...policy)).toBe('policy declared');
+    expect(await admin('-f', 'tsv', 'list', 'queues', 'name', 'policy')).toBe('name\tpolicy\na\tp');
+    expect(await admin('-f', 'tsv', 'list', 'policies', 'name', 'priority')).toBe('name\tpriority\np\t1');
     expect(await admin('export', file)).toContain('Exported definitions');
+    expect(await admin('delete', 'policy', 'name=p')).toBe('policy deleted');
     expect(await admin('delete', 'queue', 'name=a')).toBe('queue deleted');
     writeFileSync(file, JSON.stringify({ ...DEFINITIONS, users: [], permissions: [] }));
     expect(await admin('import', file)).toContain('Uploaded definitions');

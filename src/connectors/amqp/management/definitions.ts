@@ -8,6 +8,14 @@ import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { userOf } from './user-routes.js';
 import { patternsOf } from './vhost-routes.js';
+import {
+  globalParameters,
+  isKnownComponent,
+  parametersOf,
+  putGlobalParameter,
+  putParameter,
+} from './parameter-routes.js';
+import { policiesOf, policyOf } from './policy-routes.js';
 import type { Json } from './views.js';
 
 const SALT_BYTES = 4;
@@ -21,7 +29,7 @@ export function definitionRoutes(api: Api): readonly Route[] {
       return { body: exportAll(api) };
     }),
     route('GET', 'definitions/:', (call) => ({
-      body: { ...head(api), ...topologyOf(vhostOf(call), false) },
+      body: { ...head(api), ...partsOf(vhostOf(call), false) },
     })),
     route('POST', 'definitions', (call) => {
       api.requireAdministrator(call.identity);
@@ -43,9 +51,8 @@ function head(api: Api): Json {
 
 function exportAll(api: Api): Json {
   const { topology } = api.context;
-  const parts = topology.vhosts.map((vhost) => topologyOf(vhost, true));
-  const joined = (name: 'queues' | 'exchanges' | 'bindings'): readonly Json[] =>
-    parts.flatMap((part) => part[name]);
+  const parts = topology.vhosts.map((vhost) => partsOf(vhost, true));
+  const joined = (name: keyof Parts): readonly Json[] => parts.flatMap((part) => part[name]);
   return {
     ...head(api),
     // Users of the configuration have no hash that could be carried anywhere.
@@ -61,23 +68,25 @@ function exportAll(api: Api): Json {
     vhosts: topology.vhosts.map(({ name }) => ({ name })),
     permissions: api.users.permissions,
     topic_permissions: [],
-    parameters: [],
-    global_parameters: [],
-    policies: [],
+    parameters: joined('parameters'),
+    global_parameters: globalParameters(api),
+    policies: joined('policies'),
     queues: joined('queues'),
     exchanges: joined('exchanges'),
     bindings: joined('bindings'),
   };
 }
 
-interface TopologyParts {
+interface Parts {
+  readonly parameters: readonly Json[];
+  readonly policies: readonly Json[];
   readonly queues: readonly Json[];
   readonly exchanges: readonly Json[];
   readonly bindings: readonly Json[];
 }
 
 /** What outlives a restart; exclusive and transient things belong to clients. */
-function topologyOf(vhost: Vhost, named: boolean): TopologyParts {
+function partsOf(vhost: Vhost, named: boolean): Parts {
   const place = named ? { vhost: vhost.name } : {};
   const queues = [...vhost.queues.values()].filter(({ durable, owner }) => durable && owner === undefined);
   const exchanges = [...vhost.exchanges.values()].filter(
@@ -86,7 +95,11 @@ function topologyOf(vhost: Vhost, named: boolean): TopologyParts {
   const bindings = [...vhost.exchanges.keys()].flatMap((source) =>
     [...vhost.bindingsFrom(source)].filter(({ durable }) => durable),
   );
+  const unplaced = (one: Json): Json =>
+    named ? one : Object.fromEntries(Object.entries(one).filter(([key]) => key !== 'vhost'));
   return {
+    parameters: parametersOf(vhost).map(unplaced),
+    policies: policiesOf(vhost, 'user').map(unplaced),
     queues: queues.map(({ name, type, autoDelete, arguments: table }) => ({
       name,
       ...place,
@@ -129,12 +142,16 @@ interface Import {
  */
 async function importAll(api: Api, call: ApiCall, only: Vhost | undefined): Promise<ApiAnswer> {
   const of: Import = { api, call, only };
-  const { topology, ids, log } = api.context;
+  const { topology, ids } = api.context;
   if (only === undefined) await step(of, 'vhosts', (item) => topology.createVhost(item.text('name')));
+  // Before the queues, so that they live by them from the first message on.
+  await step(of, 'policies', (item) => importPolicy(of, item));
+  await step(of, 'parameters', (item) => importParameter(of, item));
   await step(of, 'exchanges', (item) => importExchange(of, item));
   await step(of, 'queues', (item) => importQueue(of, item));
   await step(of, 'bindings', (item) => importBinding(of, item));
   if (only === undefined) {
+    await step(of, 'global_parameters', (item) => putGlobalParameter(api, item.text('name'), item));
     await step(of, 'permissions', (item) =>
       api.users.putPermission({ user: item.text('user'), vhost: item.text('vhost'), ...patternsOf(item) }),
     );
@@ -143,11 +160,35 @@ async function importAll(api: Api, call: ApiCall, only: Vhost | undefined): Prom
       api.users.putUser(userOf(item.text('name'), item, ids.bytes(SALT_BYTES))),
     );
   }
-  for (const kind of ['policies', 'parameters', 'topic_permissions'] as const) {
-    const count = call.input.list(kind).length;
-    if (count > 0) log.warn(`amqp: ${kind} of a definitions file are not kept`, { count });
-  }
+  warnOfRest(of);
   return {};
+}
+
+/** What has no meaning here must not keep a broker from moving in: it is told and left behind. */
+function warnOfRest({ api, call }: Import): void {
+  const { log } = api.context;
+  const topics = call.input.list('topic_permissions').length;
+  if (topics > 0) log.warn('amqp: topic_permissions of a definitions file are not kept', { count: topics });
+  const foreign = call.input.list('parameters').filter((item) => !isKnownComponent(item.text('component')));
+  if (foreign.length > 0) {
+    const components = [...new Set(foreign.map((item) => item.text('component')))];
+    log.warn('amqp: parameters of a definitions file are not kept', { count: foreign.length, components });
+  }
+}
+
+async function vhostFor({ api, only }: Import, item: Input): Promise<Vhost> {
+  return only ?? (await api.context.topology.createVhost(item.text('vhost')));
+}
+
+async function importPolicy(of: Import, item: Input): Promise<void> {
+  const policy = policyOf(item.text('name'), item, 'user');
+  await of.api.context.topology.policies.put(await vhostFor(of, item), 'user', policy);
+}
+
+async function importParameter(of: Import, item: Input): Promise<void> {
+  const [component, name] = [item.text('component'), item.text('name')];
+  if (!isKnownComponent(component)) return;
+  await putParameter(of.api, await vhostFor(of, item), { component, name, input: item });
 }
 
 async function step(of: Import, kind: string, run: (item: Input) => Promise<unknown>): Promise<void> {

@@ -46,6 +46,12 @@ export class Input {
     throw badRequest(`${name} is not a whole number`);
   }
 
+  object(name: string): Input {
+    const value = this.values[name];
+    if (!isObject(value)) throw badRequest(`${name} is not an object`);
+    return new Input(value);
+  }
+
   table(name: string): FieldTable {
     const value = this.values[name];
     if (value === undefined || value === null) return EMPTY_TABLE;

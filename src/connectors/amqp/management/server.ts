@@ -9,6 +9,8 @@ import { exchangeRoutes } from './exchange-routes.js';
 import { HttpError, httpErrorOf, notAuthorised, notFound } from './http-error.js';
 import { Input, parseInput } from './json-input.js';
 import { overviewRoutes } from './overview-routes.js';
+import { parameterRoutes } from './parameter-routes.js';
+import { policyRoutes } from './policy-routes.js';
 import { queueRoutes } from './queue-routes.js';
 import type { ApiAnswer } from './routes.js';
 import { RouteTable } from './routes.js';
@@ -39,6 +41,8 @@ export class ManagementServer {
       ...userRoutes(api),
       ...vhostRoutes(api),
       ...permissionRoutes(api),
+      ...policyRoutes(api),
+      ...parameterRoutes(api),
       ...definitionRoutes(api),
     ]);
     const { clock, log, tls } = api.context;

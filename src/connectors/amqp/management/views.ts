@@ -54,9 +54,9 @@ export class Views {
       type,
       node: NODE,
       state: 'running',
-      policy: null,
-      operator_policy: null,
-      effective_policy_definition: {},
+      policy: queue.policies.user ?? null,
+      operator_policy: queue.policies.operator ?? null,
+      effective_policy_definition: queue.policies.definition,
       exclusive_consumer_tag: null,
       single_active_consumer_tag: null,
       consumers: queue.consumers,
@@ -134,7 +134,7 @@ export class Views {
       auto_delete: autoDelete,
       internal,
       arguments: tableToJson(exchange.arguments),
-      policy: null,
+      policy: exchange.policies.user ?? null,
       user_who_performed_action: 'rmq-internal',
       message_stats: {},
     };
@@ -149,6 +149,8 @@ export class Views {
       autoDelete: false,
       internal: false,
       arguments: EMPTY_TABLE,
+      policies: vhost.policies.ofExchange(''),
+      alternate: undefined,
     });
   }
 

@@ -6,13 +6,15 @@ import { ReplyError } from '../wire/reply.js';
 import { erlangType } from './publish-properties.js';
 
 /** Ten years, RabbitMQ's bound of durations. */
-const DURATION_MS_MAX = 315_360_000_000;
+export const DURATION_MS_MAX = 315_360_000_000;
 
 const OVERFLOW: Readonly<Record<string, QueueSettings['overflow']>> = {
   'drop-head': 'drop-head',
   'reject-publish': 'reject',
   'reject-publish-dlx': 'reject-dead-letter',
 };
+
+export const OVERFLOW_VALUES: readonly string[] = Object.keys(OVERFLOW);
 
 const DEAD_LETTER_REASONS: readonly DeadLetterReason[] = ['max-receives', 'expired', 'rejected', 'overflow'];
 
@@ -88,6 +90,11 @@ export function queueTypeOf(table: FieldTable): QueueType {
   return text === 'quorum' || text === 'stream' ? text : 'classic';
 }
 
+/** False for arguments that only queues of other types know. */
+export function isArgumentOf(type: QueueType, name: string): boolean {
+  return KNOWN_ARGUMENTS[type].has(name) || !Object.values(KNOWN_ARGUMENTS).some((names) => names.has(name));
+}
+
 /** Refuses arguments and properties that the queue's type does not go with; 406 with RabbitMQ's texts. */
 export function checkQueueType(
   table: FieldTable,
@@ -97,8 +104,7 @@ export function checkQueueType(
   const type = queueTypeOf(table);
   const subject = `for queue '${context.queue}' in vhost '${context.vhost}'`;
   for (const name of table.keys()) {
-    const known = KNOWN_ARGUMENTS[type].has(name);
-    if (known || !Object.values(KNOWN_ARGUMENTS).some((names) => names.has(name))) continue;
+    if (isArgumentOf(type, name)) continue;
     throw new ReplyError(406, `invalid arg '${name}' ${subject} of queue type ${MODULES[type]}`);
   }
   if (type === 'classic') return;
@@ -131,7 +137,13 @@ export interface DeadLetterRoute extends QueueContext {
   readonly routingKey?: string | undefined;
 }
 
-/** Checks the arguments of a queue and translates those the core knows; 406 with RabbitMQ's texts. */
+/** Refuses arguments with values that are none; 406 with RabbitMQ's texts. */
+export function checkQueueArguments(table: FieldTable, context: QueueContext): void {
+  queueSettings(table, context);
+  if (queueTypeOf(table) === 'stream') streamSettings(table, context);
+}
+
+/** Translates the arguments of a queue that the core knows; 406 with RabbitMQ's texts. */
 export function queueSettings(table: FieldTable, context: QueueContext): Partial<QueueSettings> {
   const check = new ArgumentCheck(table, context);
   const ttl = check.integer('x-message-ttl', 0, DURATION_MS_MAX);

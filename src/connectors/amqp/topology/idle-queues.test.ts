@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../base/clock.js';
 import type { ChannelName } from '../../../core/channel-name.js';
+import type { FieldTable } from '../wire/field-table.js';
 import { IdleQueues } from './idle-queues.js';
 import type { Queue } from './types.js';
 
 function queue(name: string, expiresMs: number | undefined): Queue {
+  const effective: FieldTable = new Map(
+    expiresMs === undefined ? [] : [['x-expires', { tag: 'I', value: expiresMs } as const]],
+  );
   return {
     name,
     channel: `amqp.default.${name}` as ChannelName,
@@ -12,9 +16,9 @@ function queue(name: string, expiresMs: number | undefined): Queue {
     owner: undefined,
     type: 'classic',
     autoDelete: false,
-    arguments: new Map(
-      expiresMs === undefined ? [] : [['x-expires', { tag: 'I', value: expiresMs } as const]],
-    ),
+    arguments: effective,
+    policies: { user: undefined, operator: undefined, definition: {} },
+    effective,
     consumers: 0,
     usedAt: 0,
     alive: true,
@@ -54,6 +58,25 @@ describe('queues that expire', () => {
     clock.advance(500);
     expect(gone[3]).toBe('consumed');
     idle.stop();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('live anew, for another time, when that was changed', () => {
+    const clock = new ManualClock();
+    const gone: string[] = [];
+    const idle = new IdleQueues({ clock, inUse: () => false, onIdle: (one) => gone.push(one.name) });
+    const [shorter, free] = [queue('shorter', 5000), queue('free', 1000)];
+    for (const one of [shorter, free]) idle.add(one);
+    clock.advance(900);
+    shorter.effective = queue('', 500).effective;
+    free.effective = queue('', undefined).effective;
+    for (const one of [shorter, free]) idle.add(one);
+    clock.advance(499);
+    expect(gone).toEqual([]);
+    clock.advance(1);
+    expect(gone).toEqual(['shorter']);
+    clock.advance(60_000);
+    expect(gone).toEqual(['shorter']);
     expect(clock.pending).toBe(0);
   });
 

@@ -19,6 +19,8 @@ export class IdleQueues {
   readonly #options: IdleQueuesOptions;
   readonly #scheduler: Scheduler;
   readonly #timeouts = new Timeouts();
+  /** The next look at each queue that expires. */
+  readonly #looks = new Map<Queue, number>();
 
   constructor(options: IdleQueuesOptions) {
     this.#options = options;
@@ -26,9 +28,14 @@ export class IdleQueues {
     this.#scheduler.add(this.#timeouts);
   }
 
-  /** Looks after a new queue; of no consequence without `x-expires`. */
+  /** Looks after a queue that is new, or whose life was changed; of no consequence without `x-expires`. */
   add(queue: Queue): void {
-    const field = queue.arguments.get('x-expires');
+    const look = this.#looks.get(queue);
+    if (look !== undefined) {
+      this.#timeouts.cancel(look);
+      this.#looks.delete(queue);
+    }
+    const field = queue.effective.get('x-expires');
     const expiresMs = field === undefined ? undefined : integerOf(field);
     if (expiresMs === undefined) return;
     this.touch(queue);
@@ -40,13 +47,15 @@ export class IdleQueues {
   }
 
   #look(queue: Queue, expiresMs: number, at: number): void {
-    this.#timeouts.set(at, () => {
+    const look = this.#timeouts.set(at, () => {
+      this.#looks.delete(queue);
       if (!queue.alive) return;
       if (this.#options.inUse(queue)) this.touch(queue);
       const due = queue.usedAt + expiresMs;
       if (due > this.#options.clock.now()) this.#look(queue, expiresMs, due);
       else this.#options.onIdle(queue);
     });
+    this.#looks.set(queue, look);
     this.#scheduler.poke();
   }
 

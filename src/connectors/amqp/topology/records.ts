@@ -3,12 +3,21 @@ import type { ChannelName } from '../../../core/channel-name.js';
 import { percentEncode } from '../../../base/percent.js';
 import type { FieldTable } from '../wire/field-table.js';
 import { decodeTable, encodeTable } from '../wire/field-table.js';
-import type { Binding, Exchange, ExchangeType, QueueDefinition } from './types.js';
+import type { ApplyTo, Policy } from './policy-set.js';
+import type {
+  Binding,
+  ExchangeDefinition,
+  ExchangeType,
+  PolicyDefinition,
+  QueueDefinition,
+} from './types.js';
 
 export const VHOST_KIND = 'amqp.vhost';
 export const QUEUE_KIND = 'amqp.queue';
 export const EXCHANGE_KIND = 'amqp.exchange';
 export const BINDING_KIND = 'amqp.binding';
+export const POLICY_KIND = 'amqp.policy';
+export const OPERATOR_POLICY_KIND = 'amqp.operator-policy';
 
 /** Registry values. `arguments` is a field table's wire bytes in base64, because its value types must survive. */
 export interface QueueRecord {
@@ -42,7 +51,16 @@ export interface BindingRecord {
   readonly arguments: string;
 }
 
-/** Registry key of a queue or an exchange. */
+export interface PolicyRecord {
+  readonly vhost: string;
+  readonly name: string;
+  readonly pattern: string;
+  readonly definition: PolicyDefinition;
+  readonly priority: number;
+  readonly applyTo: ApplyTo;
+}
+
+/** Registry key of a queue, an exchange or a policy. */
 export function resourceKey(vhost: string, name: string): string {
   return `${percentEncode(vhost)}/${percentEncode(name)}`;
 }
@@ -76,12 +94,12 @@ export function queueOfRecord(record: QueueRecord): QueueDefinition {
   };
 }
 
-export function exchangeRecord(vhost: string, exchange: Exchange): ExchangeRecord {
+export function exchangeRecord(vhost: string, exchange: ExchangeDefinition): ExchangeRecord {
   const { name, type, autoDelete, internal } = exchange;
   return { vhost, name, type, autoDelete, internal, arguments: tableText(exchange.arguments) };
 }
 
-export function exchangeOfRecord(record: ExchangeRecord): Exchange {
+export function exchangeOfRecord(record: ExchangeRecord): ExchangeDefinition {
   const { name, type, autoDelete, internal } = record;
   return { name, type, durable: true, autoDelete, internal, arguments: tableOfText(record.arguments) };
 }
@@ -106,6 +124,15 @@ export function bindingOfRecord(record: BindingRecord): Binding {
     arguments: tableOfText(record.arguments),
     durable: true,
   };
+}
+
+export function policyRecord(vhost: string, policy: Policy): PolicyRecord {
+  return { vhost, ...policy };
+}
+
+export function policyOfRecord(record: PolicyRecord): Policy {
+  const { name, pattern, definition, priority, applyTo } = record;
+  return { name, pattern, definition, priority, applyTo };
 }
 
 function tableText(table: FieldTable): string {

@@ -1,14 +1,15 @@
 import { percentEncode } from '../../../base/percent.js';
 import type { Clock } from '../../../base/clock.js';
 import type { Broker } from '../../../core/broker-api.js';
-import type { LogSettings } from '../../../core/log/types.js';
 import type { Change, RegistryEntry } from '../../../core/registry/types.js';
-import type { QueueSettings } from '../../../core/queue/types.js';
 import type { QueueChannelMapping } from '../mapping/queue-channel.js';
 import { AMQP_LIMITS } from '../config.js';
 import { ReplyError } from '../wire/reply.js';
+import { creationOf, isDurable, updateOf } from './channel-settings.js';
 import { IdleQueues } from './idle-queues.js';
+import { sameTable } from './headers-match.js';
 import { NameLocks } from './name-locks.js';
+import { Policies } from './policies.js';
 import type { Removal } from './removal.js';
 import { removalOf } from './removal.js';
 import type { BindingRecord, ExchangeRecord, QueueRecord, VhostRecord } from './records.js';
@@ -26,12 +27,8 @@ import {
   resourceKey,
   VHOST_KIND,
 } from './records.js';
-import type { Binding, Exchange, Queue, QueueDefinition } from './types.js';
+import type { Binding, Exchange, ExchangeDefinition, Queue, QueueDefinition } from './types.js';
 import { Vhost } from './vhost.js';
-
-/** Settings of the channel behind a queue: a queue channel, or a stream's log. */
-export type ChannelSettings =
-  { readonly queue: Partial<QueueSettings> } | { readonly log: Partial<LogSettings> };
 
 /**
  * Exchanges, queues and bindings of all virtual hosts. Durable ones are registry entries, written in the same change as
@@ -47,6 +44,7 @@ export class Topology {
   readonly #unwatch: (() => void)[] = [];
 
   readonly #idle: IdleQueues;
+  readonly policies: Policies;
 
   /** `supervise` gets what is done without anybody waiting for it. */
   constructor(
@@ -68,6 +66,11 @@ export class Topology {
         if (vhost !== undefined) supervise(this.deleteQueue(vhost, queue));
       },
     });
+    this.policies = new Policies({
+      broker,
+      vhost: (name) => this.#vhost(name),
+      onChanged: (queue) => this.#idle.add(queue),
+    });
   }
 
   /** Reads the registry and follows it from then on. */
@@ -87,6 +90,7 @@ export class Topology {
     );
     for (const entry of registry.list<VhostRecord>(VHOST_KIND)) this.#vhost(entry.value.name);
     this.#vhost('/');
+    this.#unwatch.push(...this.policies.start());
     for (const entry of registry.list<ExchangeRecord>(EXCHANGE_KIND)) this.#onExchange(entry.key, entry);
     for (const entry of registry.list<QueueRecord>(QUEUE_KIND)) this.#onQueue(entry.key, entry);
     for (const entry of registry.list<BindingRecord>(BINDING_KIND)) this.#onBinding(entry.key, entry);
@@ -127,6 +131,9 @@ export class Topology {
     for (const exchange of [...vhost.exchanges.values()]) {
       if (!exchange.name.startsWith('amq.')) await this.deleteExchange(vhost, exchange);
     }
+    for (const side of ['user', 'operator'] as const) {
+      for (const { name } of vhost.policies.all(side)) await this.policies.remove(vhost, side, name);
+    }
     await this.#broker.change([{ do: 'remove', kind: VHOST_KIND, key: percentEncode(vhost.name) }]);
     if (vhost.name !== '/') this.#vhosts.delete(vhost.name);
   }
@@ -155,22 +162,23 @@ export class Topology {
    * Makes a queue and its channel, unless it is there by now; gives the queue that is there afterwards. Messages and
    * settings of an existing channel (an alias, or made by another protocol) are left alone.
    */
-  async createQueue(vhost: Vhost, definition: QueueDefinition, settings: ChannelSettings): Promise<Queue> {
+  async createQueue(vhost: Vhost, definition: QueueDefinition): Promise<Queue> {
     return this.#locks.run([queueLock(vhost, definition.name)], async () => {
       const known = vhost.queues.get(definition.name);
       if (known !== undefined) return known;
-      const { channel } = definition;
-      const changes: Change[] = [
-        'log' in settings
-          ? { do: 'create-log', channel, settings: settings.log, ifMissing: true }
-          : { do: 'create-queue', channel, settings: settings.queue, ifMissing: true },
-      ];
+      const made = vhost.resolve(definition);
+      const changes: Change[] = [creationOf(vhost.name, definition, made)];
       if (isDurable(definition)) {
         const key = resourceKey(vhost.name, definition.name);
         changes.push({ do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) });
       }
       await this.#broker.change(changes);
-      return this.#putQueue(vhost, definition);
+      const queue = this.#putQueue(vhost, definition);
+      // A policy may have changed meanwhile.
+      if (!sameTable(queue.effective, made.effective)) {
+        await this.#broker.change(updateOf(this.#broker, vhost.name, queue));
+      }
+      return queue;
     });
   }
 
@@ -199,7 +207,7 @@ export class Topology {
     });
   }
 
-  async createExchange(vhost: Vhost, exchange: Exchange): Promise<void> {
+  async createExchange(vhost: Vhost, exchange: ExchangeDefinition): Promise<void> {
     await this.#locks.run([exchangeLock(vhost, exchange.name)], async () => {
       if (vhost.exchanges.has(exchange.name)) return;
       if (exchange.durable) {
@@ -302,11 +310,6 @@ export class Topology {
     this.#known.get(id)?.();
     this.#known.delete(id);
   }
-}
-
-/** Whether a queue outlives a restart: then it is in the registry. */
-export function isDurable(queue: QueueDefinition): boolean {
-  return queue.durable && queue.owner === undefined;
 }
 
 function queueLock(vhost: Vhost, name: string): string {

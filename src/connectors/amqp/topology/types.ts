@@ -8,13 +8,21 @@ export type RoutingType = (typeof ROUTING_TYPES)[number];
 export const EXCHANGE_TYPES = [...ROUTING_TYPES, 'x-delayed-message'] as const;
 export type ExchangeType = (typeof EXCHANGE_TYPES)[number];
 
-export interface Exchange {
+/** What an exchange was declared as. */
+export interface ExchangeDefinition {
   readonly name: string;
   readonly type: ExchangeType;
   readonly durable: boolean;
   readonly autoDelete: boolean;
   readonly internal: boolean;
   readonly arguments: FieldTable;
+}
+
+/** An exchange of a virtual host, with what policies make of it. */
+export interface Exchange extends ExchangeDefinition {
+  policies: AppliedPolicies;
+  /** Where messages go that reach no queue: the argument, else what a policy says. */
+  alternate: string | undefined;
 }
 
 /** The type an `x-delayed-message` exchange routes as; undefined when its argument names none. */
@@ -25,7 +33,7 @@ export function delayedTypeOf(table: FieldTable): RoutingType | undefined {
 }
 
 /** Delayed messages wait in their queues: routing is the same for them as for others. */
-export function routingTypeOf(exchange: Exchange): RoutingType {
+export function routingTypeOf(exchange: ExchangeDefinition): RoutingType {
   return exchange.type === 'x-delayed-message'
     ? (delayedTypeOf(exchange.arguments) ?? 'direct')
     : exchange.type;
@@ -48,12 +56,26 @@ export interface QueueDefinition {
 /** A queue of a virtual host, with what lives only as long as this process. */
 export interface Queue extends QueueDefinition {
   readonly type: QueueType;
+  policies: AppliedPolicies;
+  /** What it lives by: its own arguments, and what policies add. */
+  effective: FieldTable;
   /** Consumers over AMQP. */
   consumers: number;
   /** Unix ms of its last use, where that counts (`x-expires`). */
   usedAt: number;
   /** False once it was deleted: holders of this object must not use it any more. */
   alive: boolean;
+}
+
+export type PolicyValue = string | number | readonly string[];
+/** What a policy sets, in RabbitMQ's words: `max-length`, `dead-letter-exchange`, … */
+export type PolicyDefinition = Readonly<Record<string, PolicyValue>>;
+
+/** The policies that hold for a queue or an exchange: of users' and of operators' one each, and what they come to. */
+export interface AppliedPolicies {
+  readonly user: string | undefined;
+  readonly operator: string | undefined;
+  readonly definition: PolicyDefinition;
 }
 
 export interface Destination {

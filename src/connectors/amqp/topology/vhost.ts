@@ -1,8 +1,20 @@
 import { EMPTY_TABLE } from '../wire/field-table.js';
 import type { Properties } from '../wire/properties.js';
+import { effectiveArguments } from '../mapping/policy-definition.js';
 import { queueTypeOf } from '../mapping/queue-arguments.js';
 import { BindingTable } from './binding-table.js';
-import type { Binding, Destination, Exchange, ExchangeType, Queue, QueueDefinition } from './types.js';
+import { sameTable } from './headers-match.js';
+import { PolicySet } from './policy-set.js';
+import type {
+  Binding,
+  Destination,
+  Exchange,
+  ExchangeDefinition,
+  ExchangeType,
+  PolicyDefinition,
+  Queue,
+  QueueDefinition,
+} from './types.js';
 
 /** Exchanges that every virtual host has, with their types. The default exchange `''` is not among them: it has no bindings. */
 const SYSTEM_EXCHANGES: readonly (readonly [string, ExchangeType, boolean])[] = [
@@ -29,6 +41,7 @@ export class Vhost {
   readonly name: string;
   readonly exchanges = new Map<string, Exchange>();
   readonly queues = new Map<string, Queue>();
+  readonly policies = new PolicySet();
   readonly #sources = new Map<string, BindingTable>();
   /** Bindings by what they lead to. */
   readonly #incoming = new Map<string, Set<Binding>>();
@@ -38,7 +51,7 @@ export class Vhost {
   constructor(name: string) {
     this.name = name;
     for (const [exchange, type, internal] of SYSTEM_EXCHANGES) {
-      this.exchanges.set(exchange, {
+      this.putExchange({
         name: exchange,
         type,
         durable: true,
@@ -52,11 +65,23 @@ export class Vhost {
   putQueue(definition: QueueDefinition): Queue {
     const known = this.queues.get(definition.name);
     if (known !== undefined) return known;
-    const type = queueTypeOf(definition.arguments);
-    const queue: Queue = { ...definition, type, consumers: 0, usedAt: 0, alive: true };
+    const queue: Queue = {
+      ...definition,
+      ...this.resolve(definition),
+      consumers: 0,
+      usedAt: 0,
+      alive: true,
+    };
     this.queues.set(queue.name, queue);
     this.version++;
     return queue;
+  }
+
+  /** What a queue of this definition lives by, under the policies of now. */
+  resolve(definition: QueueDefinition): Pick<Queue, 'type' | 'policies' | 'effective'> {
+    const type = queueTypeOf(definition.arguments);
+    const policies = this.policies.ofQueue(definition.name, type);
+    return { type, policies, effective: effectiveArguments(definition.arguments, policies.definition) };
   }
 
   removeQueue(name: string): void {
@@ -67,9 +92,32 @@ export class Vhost {
     this.version++;
   }
 
-  putExchange(exchange: Exchange): void {
-    this.exchanges.set(exchange.name, exchange);
+  putExchange(definition: ExchangeDefinition): void {
+    const policies = this.policies.ofExchange(definition.name);
+    this.exchanges.set(definition.name, {
+      ...definition,
+      policies,
+      alternate: alternateOf(definition, policies.definition),
+    });
     this.version++;
+  }
+
+  /** Policies have changed: every queue and exchange is looked at again. Gives the queues that live by something else now. */
+  applyPolicies(): readonly Queue[] {
+    const changed: Queue[] = [];
+    for (const exchange of this.exchanges.values()) {
+      exchange.policies = this.policies.ofExchange(exchange.name);
+      exchange.alternate = alternateOf(exchange, exchange.policies.definition);
+    }
+    for (const queue of this.queues.values()) {
+      const { policies, effective } = this.resolve(queue);
+      queue.policies = policies;
+      if (sameTable(effective, queue.effective)) continue;
+      queue.effective = effective;
+      changed.push(queue);
+    }
+    this.version++;
+    return changed;
   }
 
   removeExchange(name: string): void {
@@ -141,8 +189,7 @@ export class Vhost {
       }
     }
     if (walk.reached.size > before) return;
-    const alternate = exchange.arguments.get('alternate-exchange');
-    if (alternate?.tag === 'S') this.#followName(Buffer.from(alternate.value).toString('utf8'), walk);
+    if (exchange.alternate !== undefined) this.#followName(exchange.alternate, walk);
   }
 
   #followName(name: string, walk: Walk): void {
@@ -156,6 +203,13 @@ export class Vhost {
     const queue = this.queues.get(name);
     if (queue !== undefined) walk.reached.add(queue);
   }
+}
+
+function alternateOf(exchange: ExchangeDefinition, policy: PolicyDefinition): string | undefined {
+  const argument = exchange.arguments.get('alternate-exchange');
+  if (argument?.tag === 'S') return Buffer.from(argument.value).toString('utf8');
+  const alternate = policy['alternate-exchange'];
+  return typeof alternate === 'string' ? alternate : undefined;
 }
 
 function destinationKey({ kind, name }: Destination): string {

@@ -11,7 +11,7 @@ export function ackTimeoutOf(
   queue: Queue,
   consumerArguments?: FieldTable,
 ): number {
-  const field = consumerArguments?.get(ARGUMENT) ?? queue.arguments.get(ARGUMENT);
+  const field = consumerArguments?.get(ARGUMENT) ?? queue.effective.get(ARGUMENT);
   const own = field === undefined ? undefined : integerOf(field);
   return own !== undefined && own >= 0 ? own : host.config.consumerTimeoutMs;
 }

@@ -1,6 +1,6 @@
 import { erlangType } from '../../mapping/publish-properties.js';
 import { Equivalence } from '../../mapping/equivalence.js';
-import type { Exchange, ExchangeType } from '../../topology/types.js';
+import type { ExchangeDefinition, ExchangeType } from '../../topology/types.js';
 import { checkHashArguments } from '../../topology/consistent-hash.js';
 import { delayedTypeOf, EXCHANGE_TYPES } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
@@ -19,7 +19,7 @@ export async function exchangeDeclare(
   if (args.passive) {
     existingExchange(channel, name);
   } else {
-    const wanted: Exchange = {
+    const wanted: ExchangeDefinition = {
       name,
       type: exchangeType(args.type),
       durable: args.durable,
@@ -41,7 +41,7 @@ export async function exchangeDeclare(
 }
 
 /** An alternate exchange gets what this one has no queue for: who may not read here or write there cannot name it. */
-function requireDeclaration({ host }: AmqpChannel, { name, arguments: table }: Exchange): void {
+function requireDeclaration({ host }: AmqpChannel, { name, arguments: table }: ExchangeDefinition): void {
   requirePermission(host, 'configure', 'exchange', name);
   const field = table.get('alternate-exchange');
   if (field === undefined) return;
@@ -61,7 +61,7 @@ function exchangeType(text: string): ExchangeType {
   throw new ReplyError(503, text === '' ? "invalid exchange type ''" : `unknown exchange type '${text}'`);
 }
 
-function checkTypeArguments({ type, arguments: table }: Exchange): void {
+function checkTypeArguments({ type, arguments: table }: ExchangeDefinition): void {
   const delayedType = type === 'x-delayed-message' ? delayedTypeOf(table) : undefined;
   if (type === 'x-delayed-message' && delayedType === undefined) {
     throw new ReplyError(406, "Invalid argument, 'x-delayed-type' must be an existing exchange type");
@@ -69,7 +69,7 @@ function checkTypeArguments({ type, arguments: table }: Exchange): void {
   if ((delayedType ?? type) === 'x-consistent-hash') checkHashArguments(table);
 }
 
-function checkEquivalent(current: Exchange, wanted: Exchange, vhost: string): void {
+function checkEquivalent(current: ExchangeDefinition, wanted: ExchangeDefinition, vhost: string): void {
   const same = new Equivalence(`exchange '${current.name}' in vhost '${vhost}'`);
   same.same('type', wanted.type, current.type);
   same.same('durable', wanted.durable, current.durable);

@@ -1,4 +1,4 @@
-import { isDurable } from '../../topology/topology.js';
+import { isDurable } from '../../topology/channel-settings.js';
 import type { Binding } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import type { AmqpChannel } from '../amqp-channel.js';

@@ -1,10 +1,8 @@
 import {
+  checkQueueArguments,
   checkQueueType,
   checkServerNamed,
   COMPARED_QUEUE_ARGUMENTS,
-  queueSettings,
-  queueTypeOf,
-  streamSettings,
 } from '../../mapping/queue-arguments.js';
 import { Equivalence } from '../../mapping/equivalence.js';
 import type { Queue, QueueDefinition } from '../../topology/types.js';
@@ -68,19 +66,10 @@ async function declare(channel: AmqpChannel, args: Args): Promise<Queue> {
     autoDelete: args.autoDelete,
     arguments: args.arguments,
   };
-  const settings = {
-    ...queueSettings(args.arguments, context),
-    durable: args.durable && !args.exclusive,
-  };
+  checkQueueArguments(args.arguments, context);
   if (args.queue === '') checkServerNamed(args.arguments);
   checkQueueType(args.arguments, context, args);
-  const queue = await topology.createQueue(
-    vhost,
-    definition,
-    queueTypeOf(args.arguments) === 'stream'
-      ? { log: streamSettings(args.arguments, context) }
-      : { queue: settings },
-  );
+  const queue = await topology.createQueue(vhost, definition);
   if (queue.owner === host.connectionId) host.exclusiveQueues.add(queue);
   // Another connection may have been first.
   checkEquivalent(channel, queue, args);

@@ -1,0 +1,169 @@
+import type { RegistryEntry } from '../../../core/registry/types.js';
+import { percentEncode } from '../../../base/percent.js';
+import type { Vhost } from '../topology/vhost.js';
+import type { Api } from './api.js';
+import { badRequest, notFound } from './http-error.js';
+import type { Input } from './json-input.js';
+import { listed } from './lists.js';
+import { policiesOf, policyOf } from './policy-routes.js';
+import type { ApiAnswer, ApiCall, Route } from './routes.js';
+import { route } from './routes.js';
+import { administratorsOf } from './user-routes.js';
+import type { Json } from './views.js';
+
+/** The one component of RabbitMQ's parameters there is without plug-ins such as the shovel. */
+const OPERATOR_POLICY = 'operator_policy';
+
+const GLOBAL_KIND = 'amqp.global-parameter';
+
+interface GlobalParameter {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Parameters of components and of the whole broker: list, look, set, take away. */
+export function parameterRoutes(api: Api): readonly Route[] {
+  return [...componentRoutes(api), ...globalRoutes(api)];
+}
+
+function componentRoutes(api: Api): readonly Route[] {
+  const admin = administratorsOf(api);
+  const list = (call: ApiCall, vhosts: readonly Vhost[]): ApiAnswer => ({
+    body: listed(
+      vhosts
+        .flatMap(parametersOf)
+        .filter((one) => call.parameters[0] === undefined || one['component'] === call.parameters[0]),
+      call.query,
+    ),
+  });
+  const one = (call: ApiCall): Json => {
+    const [component, vhost, name] = call.parameters;
+    const found = parametersOf(api.vhost(vhost, call.identity)).find(
+      (parameter) => parameter['component'] === component && parameter['name'] === name,
+    );
+    if (found === undefined) throw notFound();
+    return found;
+  };
+  return [
+    route(
+      'GET',
+      'parameters',
+      admin((call) => list(call, api.vhosts(call.identity))),
+    ),
+    route(
+      'GET',
+      'parameters/:',
+      admin((call) => list(call, api.vhosts(call.identity))),
+    ),
+    route(
+      'GET',
+      'parameters/:/:',
+      admin((call) => list(call, [api.vhost(call.parameters[1], call.identity)])),
+    ),
+    route(
+      'GET',
+      'parameters/:/:/:',
+      admin((call) => ({ body: one(call) })),
+    ),
+    route(
+      'PUT',
+      'parameters/:/:/:',
+      admin(async (call) => {
+        const [component = '', vhostName, name = ''] = call.parameters;
+        const vhost = api.vhost(vhostName, call.identity);
+        const status = vhost.policies.get('operator', name) === undefined ? 201 : 204;
+        await putParameter(api, vhost, { component, name, input: call.input });
+        return { status };
+      }),
+    ),
+    route(
+      'DELETE',
+      'parameters/:/:/:',
+      admin(async (call) => {
+        one(call);
+        const [, vhost, name = ''] = call.parameters;
+        await api.context.topology.policies.remove(api.vhost(vhost, call.identity), 'operator', name);
+        return {};
+      }),
+    ),
+  ];
+}
+
+/** What RabbitMQ keeps as parameters of a virtual host, a definitions file, too. */
+export function parametersOf(vhost: Vhost): readonly Json[] {
+  return policiesOf(vhost, 'operator').map((policy) => {
+    const { vhost: place, name, ...value } = policy;
+    return { value, vhost: place, component: OPERATOR_POLICY, name };
+  });
+}
+
+export function isKnownComponent(component: string): boolean {
+  return component === OPERATOR_POLICY;
+}
+
+export async function putParameter(
+  api: Api,
+  vhost: Vhost,
+  { component, name, input }: { readonly component: string; readonly name: string; readonly input: Input },
+): Promise<void> {
+  if (!isKnownComponent(component)) {
+    throw badRequest(`Validation failed\n\ncomponent ${component} not found\n`);
+  }
+  const policy = policyOf(name, input.object('value'), 'operator');
+  await api.context.topology.policies.put(vhost, 'operator', policy);
+}
+
+function globalRoutes(api: Api): readonly Route[] {
+  const admin = administratorsOf(api);
+  const { registry } = api.context.broker;
+  const found = (call: ApiCall): RegistryEntry<GlobalParameter> | undefined =>
+    registry.get<GlobalParameter>(GLOBAL_KIND, percentEncode(call.parameters[0] ?? ''));
+  return [
+    route(
+      'GET',
+      'global-parameters',
+      admin((call) => ({ body: listed(globalParameters(api), call.query) })),
+    ),
+    route(
+      'GET',
+      'global-parameters/:',
+      admin((call) => {
+        const entry = found(call);
+        if (entry === undefined) throw notFound();
+        return { body: entry.value };
+      }),
+    ),
+    route(
+      'PUT',
+      'global-parameters/:',
+      admin(async (call) => {
+        const status = found(call) === undefined ? 201 : 204;
+        await putGlobalParameter(api, call.parameters[0] ?? '', call.input);
+        return { status };
+      }),
+    ),
+    route(
+      'DELETE',
+      'global-parameters/:',
+      admin(async (call) => {
+        const entry = found(call);
+        if (entry === undefined) throw notFound();
+        await api.context.broker.change([{ do: 'remove', kind: GLOBAL_KIND, key: entry.key }]);
+        return {};
+      }),
+    ),
+  ];
+}
+
+/** They say nothing to the broker: tools keep what they like in them. */
+export function globalParameters(api: Api): readonly Json[] {
+  return api.context.broker.registry
+    .list<GlobalParameter>(GLOBAL_KIND)
+    .map(({ value: { name, value } }) => ({ name, value }));
+}
+
+export async function putGlobalParameter(api: Api, name: string, { values }: Input): Promise<void> {
+  if (values['value'] === undefined) throw badRequest('[{key_missing,value}]');
+  const value: GlobalParameter = { name, value: values['value'] };
+  await api.context.broker.change([{ do: 'put', kind: GLOBAL_KIND, key: percentEncode(name), value }]);
+}
