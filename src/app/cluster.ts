@@ -73,6 +73,7 @@ export function natsAccess({ nats }: Config): Omit<Parameters<typeof connectNats
     password: given(nats.password),
     token: given(nats.token),
     credentialsFile: given(nats.credentialsFilename),
+    nkeyFile: given(nats.nkeyFilename),
     tls: caFile === undefined && certFile === undefined ? undefined : { caFile, certFile, keyFile },
   };
 }

@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+import {
+  connect,
+  credsAuthenticator,
+  nkeyAuthenticator,
+  type Authenticator,
+  type NatsConnection,
+} from '@nats-io/transport-node';
 import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
 
@@ -24,6 +30,8 @@ export interface NatsConnectionOptions {
   readonly token?: string | undefined;
   /** Path of a credentials file (JWT and seed). */
   readonly credentialsFile?: string | undefined;
+  /** Path of a file with the seed of a user NKey. */
+  readonly nkeyFile?: string | undefined;
   readonly tls?:
     | {
         readonly caFile?: string | undefined;
@@ -56,9 +64,7 @@ export async function connectNats(options: NatsConnectionOptions): Promise<NatsC
       ...defined('user', options.user),
       ...defined('pass', options.password),
       ...defined('token', options.token),
-      ...(options.credentialsFile === undefined
-        ? {}
-        : { authenticator: credsAuthenticator(readFileSync(options.credentialsFile)) }),
+      ...defined('authenticator', authenticatorOf(options)),
       ...(tls === undefined
         ? {}
         : {
@@ -86,4 +92,10 @@ async function report(nc: NatsConnection, log: Log): Promise<void> {
     else if (status.type === 'reconnect') log.info('connected to NATS again', { server: status.server });
     else if (status.type === 'error') log.warn('NATS reports an error', { error: status.error.message });
   }
+}
+
+function authenticatorOf({ credentialsFile, nkeyFile }: NatsConnectionOptions): Authenticator | undefined {
+  if (credentialsFile !== undefined) return credsAuthenticator(readFileSync(credentialsFile));
+  if (nkeyFile === undefined) return undefined;
+  return nkeyAuthenticator(Buffer.from(readFileSync(nkeyFile, 'utf8').trim()));
 }

@@ -47,6 +47,7 @@ export const natsSettings = z.object({
     .describe('Token at NATS, instead of user and password.')
     .meta({ secret: true }),
   credentialsFilename: file('Credentials file (JWT and seed) for NATS.'),
+  nkeyFilename: file('File with the seed of a user NKey (`SU…`) for NATS.'),
   caFilename: file('Authorities that NATS servers are checked against; turns TLS on.'),
   certFilename: file('Certificate that NATS asks of its clients.'),
   keyFilename: file('Key of that certificate.'),
