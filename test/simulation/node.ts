@@ -16,7 +16,9 @@ import { FIFO, PLAIN, Violation, type World } from './world.js';
 
 const TIMES = { leaseMs: 500, beatMs: 100 };
 const EXTENT_BYTES = 8192;
+/** Small, so that large entries go in parts, and checkpoints in two or three. */
 const PAYLOAD_BYTES_MAX = 4096;
+const CHECKPOINT_PART_BYTES = 256 * 1024;
 const GIVE_UP_MS = 400;
 const START_AGAIN_MS = 100;
 /** Small, so that checkpoints, the cleaner and discards run all the time. */
@@ -78,7 +80,11 @@ export class NodeProcess {
     this.clock = new ProcessClock(time, faults);
     const parts = { clock: time, own: this.clock, random, payloadBytesMax: PAYLOAD_BYTES_MAX };
     this.#log = new SimulatedConnection({ ...parts, stream: servers.log });
-    this.#checkpoints = new SimulatedConnection({ ...parts, stream: servers.checkpoints });
+    this.#checkpoints = new SimulatedConnection({
+      ...parts,
+      stream: servers.checkpoints,
+      payloadBytesMax: CHECKPOINT_PART_BYTES,
+    });
     this.#bucket = new SimulatedBucketClient(servers.bucket, { time, own: this.clock, random });
     const publish = this.#log.publish.bind(this.#log);
     this.#log.publish = (subject, payload, expected) => {

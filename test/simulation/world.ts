@@ -20,8 +20,8 @@ export const FIFO = 'fifo' as ChannelName;
 const NODES = 3;
 const CLIENTS = 3;
 /** How long things go wrong, and how long everything may take to be well again. */
-const TROUBLE_MS = 4_000;
-const SETTLING_MS = 1_000;
+const TROUBLE_MS = 3_000;
+const SETTLING_MS = 500;
 const CALM_MS = 20_000;
 const CALL_MS = 5_000;
 /** Leases of clients that are gone are over by then. */
