@@ -19,12 +19,20 @@ import type { Operations } from '../../../src/connectors/gcp/unary.js';
 import * as pubsub from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/pubsub_pb.js';
 import { HOT_CODECS } from '../../../src/connectors/gcp/wire/hot-codecs.js';
 import type { OpenBroker } from '../../../src/core/broker.js';
+import type { CoreLimits } from '../../../src/core/core-context.js';
 import { openBroker } from '../../../src/core/broker.js';
-import { createMemoryJournal, type MemoryJournal } from '../../../src/journal/memory/index.js';
+import {
+  createMemoryJournal,
+  type MemoryFaults,
+  type MemoryJournal,
+} from '../../../src/journal/memory/index.js';
 
 export const topicName = (id: string): string => `projects/p/topics/${id}`;
 export const subscriptionName = (id: string): string => `projects/p/subscriptions/${id}`;
 export const snapshotName = (id: string): string => `projects/p/snapshots/${id}`;
+
+/** Small, so that tests cross extents. */
+const EXTENT_BYTES = 16 * 1024;
 
 /** A message as a Pull gives it. */
 export interface Pulled {
@@ -47,16 +55,24 @@ export class World {
   #journal: MemoryJournal | undefined;
   #operations!: Operations;
   readonly #config: Partial<GcpConfig>;
+  readonly #limits: Partial<CoreLimits>;
 
-  constructor(config: Partial<GcpConfig> = {}) {
+  constructor(config: Partial<GcpConfig> = {}, limits: Partial<CoreLimits> = {}) {
     this.#config = config;
+    this.#limits = limits;
   }
 
-  async open(): Promise<this> {
-    const image = this.#journal?.crash(0);
-    this.#journal = createMemoryJournal(image === undefined ? {} : { image });
+  /** What may go wrong with the journal, and when. */
+  get faults(): MemoryFaults {
+    return this.#journal?.faults ?? {};
+  }
+
+  /** `seed` chooses what is left of what was not durable. */
+  async open(seed = 0): Promise<this> {
+    const image = this.#journal?.crash(seed);
+    this.#journal = createMemoryJournal(image === undefined ? { extentBytes: EXTENT_BYTES } : { image });
     const { clock } = this;
-    const broker = await openBroker({ journal: this.#journal, clock, log: silentLog });
+    const broker = await openBroker({ journal: this.#journal, clock, log: silentLog, limits: this.#limits });
     const config = gcpConfigSchema.parse(this.#config);
     let uuids = 0;
     const ids = { uuid: () => `made-${++uuids}`, bytes: (count: number) => new Uint8Array(count) };
@@ -86,6 +102,11 @@ export class World {
       ...iamOperations(this.services),
     };
     return this;
+  }
+
+  /** The machine dies in the middle of it all, and another one goes on with what is on disk. */
+  async crash(seed: number): Promise<void> {
+    await this.open(seed);
   }
 
   /** The process dies and another one goes on with what is on disk. */
@@ -139,7 +160,15 @@ export class World {
   }
 
   async publishMessage(topic: string, message: Init<'PubsubMessageSchema'>): Promise<void> {
-    const request = create(pubsub.PublishRequestSchema, { topic: topicName(topic), messages: [message] });
+    await this.publishTogether(topic, [message]);
+  }
+
+  /** Several messages in one request. */
+  async publishTogether(topic: string, messages: readonly Init<'PubsubMessageSchema'>[]): Promise<void> {
+    const request = create(pubsub.PublishRequestSchema, {
+      topic: topicName(topic),
+      messages: [...messages],
+    });
     const codec = HOT_CODECS['google.pubsub.v1.PublishRequest'];
     await this.call('publish', codec.decode(toBinary(pubsub.PublishRequestSchema, request)));
   }
