@@ -30,8 +30,9 @@ export const settingsSchema = z.object({
   security: securitySettings,
   authentication: authenticationSettings,
   authorization: authorizationSettings,
-  grpc: nativeConfigSchema,
-  rest: restConfigSchema,
+  // Settings of other brokers with this API have these groups in either place.
+  grpc: nativeConfigSchema.meta({ alsoAt: 'connectors.grpc' }),
+  rest: restConfigSchema.meta({ alsoAt: 'connectors.rest' }),
   connectors: z.object({
     aws: awsConfigSchema,
     gcp: z.object({

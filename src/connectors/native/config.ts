@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIVE_LIMITS } from '../../core/live/limits.js';
 
 /** Settings of the native gRPC API: `GRPC_*`. */
 export const nativeConfigSchema = z.object({
@@ -17,6 +18,20 @@ export const nativeConfigSchema = z.object({
     .max(1024 * 1024 * 1024)
     .default(100 * 1024 * 1024)
     .describe('Largest request in bytes. A larger one is answered RESOURCE_EXHAUSTED.'),
+  subBuffSize: subBuffSize(),
 });
+
+/** The same for every transport. */
+export function subBuffSize() {
+  return z
+    .number()
+    .int()
+    .min(1)
+    .max(LIVE_LIMITS.waitingMessagesMax)
+    .default(LIVE_LIMITS.bufferMessages)
+    .describe(
+      'Live events and requests that wait for one slow subscriber without condition; more wait only while it takes some.',
+    );
+}
 
 export type NativeConfig = z.output<typeof nativeConfigSchema>;

@@ -5,6 +5,7 @@ import type { NativeConfig } from './config.js';
 import { addNativeApi, nativeApi, type NativeApi } from './grpc/api.js';
 import { NATIVE_LIMITS } from './limits.js';
 import { CHANNEL_KIND, channelRule } from './operations/channel-types.js';
+import { GroupReaders } from './operations/group-reader.js';
 import type { RestConfig } from './rest/config.js';
 import { RestApi } from './rest/rest-api.js';
 import { newCounters } from './service.js';
@@ -44,7 +45,7 @@ class NativeConnector implements Connector {
   async start(): Promise<readonly Address[]> {
     const { broker, gate, identity, clock, ids, log, tls, version } = this.#context;
     gate.describe(CHANNEL_KIND, channelRule);
-    const api = nativeApi({
+    const service = {
       broker,
       gate,
       identity,
@@ -57,10 +58,14 @@ class NativeConnector implements Connector {
       hostName: hostname(),
       version,
       startedAt: clock.now(),
-    });
+    };
+    const groups = new GroupReaders(broker);
+    const apiFor = ({ subBuffSize }: { readonly subBuffSize: number }): NativeApi =>
+      nativeApi({ ...service, subscriberBuffer: subBuffSize }, groups);
     const addresses: Address[] = [];
-    if (this.#config.enable) addresses.push(await this.#startGrpc(api));
-    if (this.#restConfig?.enable === true) addresses.push(await this.#startRest(api, this.#restConfig));
+    if (this.#config.enable) addresses.push(await this.#startGrpc(apiFor(this.#config)));
+    const rest = this.#restConfig;
+    if (rest?.enable === true) addresses.push(await this.#startRest(apiFor(rest), rest));
     return addresses;
   }
 

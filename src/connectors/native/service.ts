@@ -52,6 +52,8 @@ export interface NativeService {
   readonly log: Log;
   readonly sessions: Sessions;
   readonly counters: NativeCounters;
+  /** Live messages that wait for one subscriber without condition. */
+  readonly subscriberBuffer: number;
   /** Name of this machine, and what Ping says of the product. */
   readonly hostName: string;
   readonly version: string;

@@ -46,6 +46,7 @@ export class AuthorizedLive implements LiveTraffic {
   #allowedOnly(sink: LiveSink<LiveMessage>): LiveSink<LiveMessage> {
     const client = this.#client;
     return {
+      bufferMessages: sink.bufferMessages,
       get open() {
         return sink.open;
       },

@@ -1,6 +1,6 @@
 /** Bounds of live traffic. */
 export const LIVE_LIMITS = {
-  /** Messages that wait for one subscriber without condition. */
+  /** Messages that wait for one subscriber without condition, unless its sink says how many. */
   bufferMessages: 100,
   /** How long a subscriber with a full buffer may take nothing before what is new for it is dropped. */
   graceMs: 2_000,

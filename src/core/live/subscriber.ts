@@ -13,7 +13,7 @@ export interface SubscriberHost<T> {
 }
 
 /**
- * One subscriber with what waits for it. Messages go straight to an open sink. Else they wait, 100 without condition; more
+ * One subscriber with what waits for it. Messages go straight to an open sink. Else they wait, some without condition; more
  * only while the subscriber takes some at all: when it took none for the time of grace, what is new is dropped. So a stuck
  * subscriber costs bounded memory, and nobody else waits for it.
  */
@@ -85,7 +85,8 @@ export class Subscriber<T extends LiveMessage> {
   }
 
   #isFull(message: T): boolean {
-    const { bufferMessages, graceMs, waitingMessagesMax, waitingBytesMax } = LIVE_LIMITS;
+    const { graceMs, waitingMessagesMax, waitingBytesMax } = LIVE_LIMITS;
+    const { bufferMessages = LIVE_LIMITS.bufferMessages } = this.#sink;
     const { backlog } = this;
     if (backlog > 0 && this.#bytes + message.body.byteLength > waitingBytesMax) return true;
     if (backlog < bufferMessages) return false;

@@ -59,6 +59,8 @@ export interface LiveReply {
 export interface LiveSink<T extends LiveMessage> {
   /** Whether it takes more now. A sink that says no calls `resume` of its subscription when it does again. */
   readonly open: boolean;
+  /** Messages that wait for it without condition; a hundred, unless it says how many. */
+  readonly bufferMessages?: number | undefined;
   take(message: T): void;
   /** The broker ends the subscription, such as when the right to it was taken away. */
   end?(reason: BrokerError): void;

@@ -15,6 +15,9 @@ const schema = z.object({
     }),
   }),
   log: z.object({ format: z.enum(['auto', 'json']).default('auto') }),
+  grpc: z.object({ port: z.number().int().default(1), bodyLimit: z.number().default(2) }).meta({
+    alsoAt: 'connectors.grpc',
+  }),
   keys: z
     .array(z.strictObject({ id: z.string(), key: z.string().min(3) }))
     .default([])
@@ -103,6 +106,26 @@ describe('precedence', () => {
   it('takes port 0 as a value and an empty variable as none', () => {
     expect(load({ environment: { CONNECTORS_AWS_PORT: '0' } }).config.connectors.aws.port).toBe(0);
     expect(load({ environment: { CONNECTORS_AWS_PORT: '' } }).config.connectors.aws.port).toBe(4566);
+  });
+});
+
+describe('a group with a second place', () => {
+  it('is read from either, by the variable and in the file; its own name wins', () => {
+    const other = { CONNECTORS_GRPC_PORT: '5' };
+    expect(load({ environment: other }).config.grpc.port).toBe(5);
+    expect(load({ environment: { ...other, GRPC_PORT: '' } }).config.grpc.port).toBe(5);
+    expect(load({ environment: { ...other, GRPC_PORT: '6' } }).config.grpc.port).toBe(6);
+    const yaml = 'connectors:\n  grpc:\n    port: 7\n    bodyLimit: 8\n';
+    expect(load({ yaml }).config.grpc).toEqual({ port: 7, bodyLimit: 8 });
+    expect(load({ yaml: `${yaml}grpc:\n  port: 9\n` }).config.grpc).toEqual({ port: 9, bodyLimit: 8 });
+  });
+
+  it('is named in faults as it was written', () => {
+    expect(faultsOf({ environment: { CONNECTORS_GRPC_PORT: 'x' } })[0]).toMatch(/^CONNECTORS_GRPC_PORT: /);
+    expect(faultsOf({ yaml: 'connectors:\n  grpc:\n    port: x\n' })[0]).toMatch(
+      /^connectors\.grpc\.port \(polymq\.yaml:3\): /,
+    );
+    expect(faultsOf({ yaml: 'connectors:\n  grpc:\n    pork: 1\n' })[0]).toContain('is not a setting');
   });
 });
 

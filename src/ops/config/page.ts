@@ -49,6 +49,7 @@ function entry(setting: Setting): string {
     `default ${fallback === '' ? 'empty' : `\`${fallback}\``}`,
     ...(setting.bounds === '' ? [] : [setting.bounds]),
   ];
-  const names = `**\`${setting.environment}\`** · \`${setting.flag}\` · \`${setting.key}\``;
+  const others = setting.otherEnvironments.map((name) => ` (also \`${name}\`)`).join('');
+  const names = `**\`${setting.environment}\`**${others} · \`${setting.flag}\` · \`${setting.key}\``;
   return `- ${names}\n  ${setting.description} (${facts.join('; ')})`;
 }

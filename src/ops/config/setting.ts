@@ -10,6 +10,9 @@ export interface Setting {
   readonly path: readonly string[];
   /** e.g. `CONNECTORS_AWS_ACCOUNT_ID`; follows from the place, unless the field's meta names another. */
   readonly environment: string;
+  /** Further places and variables it is taken from, where its group has a second name. */
+  readonly otherKeys: readonly string[];
+  readonly otherEnvironments: readonly string[];
   /** e.g. `--connectors-aws-account-id`. */
   readonly flag: string;
   readonly kind: SettingKind;
@@ -27,7 +30,7 @@ export interface Setting {
 
 /** All settings of a schema of nested objects, in the order they are written. */
 export function settingsOf(schema: z.ZodObject): readonly Setting[] {
-  return leavesOf(schema, []);
+  return leavesOf(schema, [], []);
 }
 
 /** A setting's default as it would be written, '' when there is none. */
@@ -37,23 +40,35 @@ export function textOfDefault(setting: Setting): string {
   return typeof defaultValue === 'number' || typeof defaultValue === 'boolean' ? String(defaultValue) : '';
 }
 
-function leavesOf(schema: z.ZodObject, above: readonly string[]): Setting[] {
+type Path = readonly string[];
+
+/** `others`: further places that the group is known under. */
+function leavesOf(schema: z.ZodObject, above: Path, others: readonly Path[]): Setting[] {
   return Object.entries(schema.shape).flatMap(([name, field]) => {
     const path = [...above, name];
     const inner = unwrap(field as z.ZodType);
-    return inner instanceof z.ZodObject ? leavesOf(inner, path) : [settingOf(field as z.ZodType, path)];
+    const below = others.map((other) => [...other, name]);
+    if (!(inner instanceof z.ZodObject)) return [settingOf(field as z.ZodType, path, below)];
+    const also = inner.meta()?.['alsoAt'];
+    return leavesOf(inner, path, typeof also === 'string' ? [...below, also.split('.')] : below);
   });
 }
 
-function settingOf(field: z.ZodType, path: readonly string[]): Setting {
+function wordsOf(path: Path): string {
+  return path.map((name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2')).join('_');
+}
+
+function settingOf(field: z.ZodType, path: Path, others: readonly Path[]): Setting {
   const inner = unwrap(field);
   const meta = { ...inner.meta(), ...field.meta() };
-  const words = path.map((name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2')).join('_');
+  const words = wordsOf(path);
   const fallback = field.safeParse(undefined);
   return {
     key: path.join('.'),
     path,
     environment: typeof meta['environment'] === 'string' ? meta['environment'] : words.toUpperCase(),
+    otherKeys: others.map((other) => other.join('.')),
+    otherEnvironments: others.map((other) => wordsOf(other).toUpperCase()),
     flag: `--${words.toLowerCase().replaceAll('_', '-')}`,
     // A list of structures, for which text is JSON.
     kind: meta['declarations'] === true ? 'declarations' : kindOf(inner),

@@ -36,13 +36,13 @@ export function valuesSource(name: SourceName, values: ReadonlyMap<string, unkno
 
 /** Environment variables. An empty one counts as not set, as compose files write it. */
 export function environmentSource(environment: Readonly<Record<string, string | undefined>>): Source {
+  /** The first name that is set. */
+  const nameOf = (setting: Setting): string | undefined =>
+    [setting.environment, ...setting.otherEnvironments].find((name) => (environment[name] ?? '') !== '');
   return {
     name: 'environment',
-    valueOf: (setting) => {
-      const text = environment[setting.environment];
-      return text === '' ? undefined : text;
-    },
-    nameOf: (setting, path = []) => setting.environment + textOfPath(path),
+    valueOf: (setting) => environment[nameOf(setting) ?? ''],
+    nameOf: (setting, path = []) => (nameOf(setting) ?? setting.environment) + textOfPath(path),
     faults: [],
   };
 }
@@ -60,8 +60,8 @@ export function yamlSource(file: string, text: string, settings: readonly Settin
   );
   const nodes = new Map<string, Node>();
   if (faults.length === 0 && document.contents !== null) {
-    const known = new Set(settings.map((setting) => setting.key));
-    const groups = new Set(settings.flatMap((setting) => prefixesOf(setting.path)));
+    const known = new Set(settings.flatMap(keysOf));
+    const groups = new Set([...known].flatMap(prefixesOf));
     const visit = (node: unknown, above: string): void => {
       if (!isMap(node)) {
         faults.push(
@@ -78,12 +78,14 @@ export function yamlSource(file: string, text: string, settings: readonly Settin
     };
     visit(document.contents, '');
   }
+  /** The first of its keys that is there. */
+  const keyOf = (setting: Setting): string => keysOf(setting).find((key) => nodes.has(key)) ?? setting.key;
   return {
     name: 'file',
     // A key without a value counts as not set.
-    valueOf: (setting) => (nodes.get(setting.key)?.toJS(document) as unknown) ?? undefined,
+    valueOf: (setting) => (nodes.get(keyOf(setting))?.toJS(document) as unknown) ?? undefined,
     nameOf: (setting, path = []) =>
-      `${setting.key}${textOfPath(path)} (${place(nodeAt(nodes.get(setting.key), path))})`,
+      `${keyOf(setting)}${textOfPath(path)} (${place(nodeAt(nodes.get(keyOf(setting)), path))})`,
     faults,
   };
 }
@@ -104,6 +106,11 @@ function textOfPath(path: readonly PropertyKey[]): string {
   return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('');
 }
 
-function prefixesOf(path: readonly string[]): string[] {
+function keysOf(setting: Setting): readonly string[] {
+  return [setting.key, ...setting.otherKeys];
+}
+
+function prefixesOf(key: string): string[] {
+  const path = key.split('.');
   return path.slice(0, -1).map((_, index) => path.slice(0, index + 1).join('.'));
 }

@@ -7,7 +7,7 @@ import { ANONYMOUS } from '../../kit/identity.js';
 import { claimedClientId, requireAccess, stampClientId } from '../access.js';
 import { nativeStatus } from '../errors.js';
 import type { AnyMessageCodec, CallKind, MessageCodec, ServiceDefinition } from '../../kit/grpc-service.js';
-import { GroupReaders } from '../operations/group-reader.js';
+import type { GroupReaders } from '../operations/group-reader.js';
 import type { NativeService } from '../service.js';
 import type { Sessions } from '../sessions.js';
 import { protoFiles } from '../wire/descriptor.js';
@@ -42,8 +42,8 @@ export interface NativeApi {
   readonly handlers: ServiceHandlers;
 }
 
-export function nativeApi(service: NativeService): NativeApi {
-  const groups = new GroupReaders(service.broker);
+/** `groups`: the readers that all transports share. */
+export function nativeApi(service: NativeService, groups: GroupReaders): NativeApi {
   const operationsFor = (client: Client): readonly (readonly [string, Operation])[] => {
     const own = { ...service, broker: client.broker };
     return Object.entries({ ...liveOperations(own, groups), ...queueOperations(own) });

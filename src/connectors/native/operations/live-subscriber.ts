@@ -43,6 +43,10 @@ export class LiveSubscriber<T extends LiveMessage, Out> implements LiveSink<T> {
     }
   }
 
+  get bufferMessages(): number {
+    return this.#service.subscriberBuffer;
+  }
+
   get open(): boolean {
     return this.#writer.open;
   }

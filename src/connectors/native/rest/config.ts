@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { subBuffSize } from '../config.js';
 
 /** Settings of the REST and WebSocket API: `REST_*`. */
 export const restConfigSchema = z.object({
@@ -17,6 +18,7 @@ export const restConfigSchema = z.object({
     .max(1024 * 1024 * 1024)
     .default(140 * 1024 * 1024)
     .describe('Largest request or WebSocket message in bytes; message bodies are a third larger in base64.'),
+  subBuffSize: subBuffSize(),
   corsAllowOrigins: z
     .string()
     .default('*')
