@@ -33,7 +33,30 @@ export interface Exercise {
 }
 
 /** Longest wait for a message that a lease of the life before may keep back. */
-export const LEASE_WAIT_MS = 60_000;
+const LEASE_WAIT_MS = 60_000;
+/** More than this between two looks and the machine, or this process, stood still: nobody could have answered. */
+const LOOK_MS_MAX = 1_000;
+
+/** How long a check waits for what must come: time in which the broker could run, not the clock's. */
+export class Patience {
+  readonly #now: () => number;
+  #left: number;
+  #last: number;
+
+  constructor(ms = LEASE_WAIT_MS, now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#left = ms;
+    this.#last = now();
+  }
+
+  /** Whether it is at an end. Ask often. */
+  get isOver(): boolean {
+    const now = this.#now();
+    this.#left -= Math.min(now - this.#last, LOOK_MS_MAX);
+    this.#last = now;
+    return this.#left <= 0;
+  }
+}
 
 /** Messages that `channels` still hold in any state. */
 export async function waiting(life: Life, channels: readonly string[]): Promise<number> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Patience } from './exercise.js';
 import { Timeline } from './timeline.js';
 import { OrderCheck, Track, Violation } from './track.js';
 
@@ -76,5 +77,21 @@ describe('the bookkeeping of the kill tests', () => {
     order.receive('b', 1);
     order.receive('a', 4);
     expect(() => order.receive('a', 3)).toThrow('came after 4');
+  });
+});
+
+describe('patience', () => {
+  it('counts the time in which something could have happened', () => {
+    let now = 0;
+    const patience = new Patience(10_000, () => now);
+    // A machine that stood still for an hour.
+    now += 3_600_000;
+    expect(patience.isOver).toBe(false);
+    for (let look = 0; look < 80; look++) {
+      now += 100;
+      expect(patience.isOver).toBe(false);
+    }
+    now += 1_000;
+    expect(patience.isOver).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import { AmqpConnection, publishTemplate, type PublishTemplate } from '../../../bench/client/amqp.js';
 import { bodyText, readSequence, writeSequence } from '../../../bench/client/body.js';
-import { LEASE_WAIT_MS, sleep, type Exercise, type Life } from '../exercise.js';
+import { Patience, sleep, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { OrderCheck, Track, Violation } from '../track.js';
 
@@ -59,8 +59,8 @@ export class AmqpExercise implements Exercise {
     });
     await connection.prefetch(PREFETCH);
     await connection.consume(QUEUE);
-    const end = this.#timeline.now() + LEASE_WAIT_MS;
-    while (failure === undefined && !this.#track.complete && this.#timeline.now() < end) await sleep(5);
+    const patience = new Patience();
+    while (failure === undefined && !this.#track.complete && !patience.isOver) await sleep(5);
     // Unconfirmed messages that came through may be behind; the count of a drained queue is 0.
     while (failure === undefined && (await connection.declareQueue(QUEUE, true)) > 0) await sleep(5);
     await sleep(50);

@@ -1,6 +1,6 @@
 import { BODY_BYTES, readSequence } from '../../../bench/client/body.js';
 import { NativeConnection, readEvent, storedEvent } from '../../../bench/client/native.js';
-import { sleep, untilDead, type Exercise, type Life } from '../exercise.js';
+import { sleep, untilDead, type Exercise, type Life, Patience } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { Violation } from '../track.js';
 
@@ -73,8 +73,8 @@ export class EventsStoreExercise implements Exercise {
       sequence: this.#position,
       onEvent,
     });
-    const end = this.#timeline.now() + READ_WAIT_MS;
-    while (failure === undefined && open.size > 0 && this.#timeline.now() < end) await sleep(5);
+    const patience = new Patience(READ_WAIT_MS);
+    while (failure === undefined && open.size > 0 && !patience.isOver) await sleep(5);
     for (let before = -1; before !== events;) {
       before = events;
       await sleep(QUIET_MS);

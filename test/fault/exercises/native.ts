@@ -1,6 +1,6 @@
 import { readSequence, writeSequence } from '../../../bench/client/body.js';
 import { NativeConnection, queueMessageTemplate } from '../../../bench/client/native.js';
-import { LEASE_WAIT_MS, untilDead, type Exercise, type Life } from '../exercise.js';
+import { Patience, untilDead, type Exercise, type Life } from '../exercise.js';
 import { NativePoller } from '../native-poller.js';
 import { NativeSender } from '../native-sender.js';
 import type { Timeline } from '../timeline.js';
@@ -52,8 +52,8 @@ export class NativeExercise implements Exercise {
     this.#track.beginDrain();
     const connection = await NativeConnection.open(life.port('native-grpc'));
     const poller = new NativePoller(connection);
-    const end = this.#timeline.now() + LEASE_WAIT_MS;
-    while (!this.#track.complete && this.#timeline.now() < end) await this.#pollAndAck(connection, poller);
+    const patience = new Patience();
+    while (!this.#track.complete && !patience.isOver) await this.#pollAndAck(connection, poller);
     connection.close();
     this.#track.finishDrain();
   }

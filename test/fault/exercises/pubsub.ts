@@ -1,6 +1,6 @@
 import { readSequence, writeSequence } from '../../../bench/client/body.js';
 import { PubSubConnection, pubsubPublishTemplate, type PullStream } from '../../../bench/client/pubsub.js';
-import { LEASE_WAIT_MS, sleep, untilDead, waiting, type Exercise, type Life } from '../exercise.js';
+import { Patience, sleep, untilDead, waiting, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { OrderCheck, Track, Violation } from '../track.js';
 
@@ -68,14 +68,14 @@ export class PubSubExercise implements Exercise {
       this.#pull(connection, PLAIN, this.#tracks[0]),
       this.#pull(connection, ORDERED, this.#tracks[1], order),
     ];
-    const end = this.#timeline.now() + LEASE_WAIT_MS;
+    const patience = new Patience();
     const failed = () => pulls.some((pull) => pull.failure !== undefined);
-    while (!failed() && !this.#tracks.every((track) => track.complete) && this.#timeline.now() < end) {
+    while (!failed() && !this.#tracks.every((track) => track.complete) && !patience.isOver) {
       await sleep(5);
     }
     // Also what was never confirmed: until the subscriptions are empty, by the broker's own word.
     while (!failed() && (await waiting(life, QUEUES)) > 0) {
-      if (this.#timeline.now() > end) throw new Violation('pubsub: a subscription does not run empty');
+      if (patience.isOver) throw new Violation('pubsub: a subscription does not run empty');
       await sleep(20);
     }
     for (const pull of pulls) {

@@ -1,6 +1,6 @@
 import { bodyText, SEQUENCE_DIGITS } from '../../../bench/client/body.js';
 import { SqsConnection, type SqsBatchAnswer, type SqsReceived } from '../../../bench/client/sqs.js';
-import { LEASE_WAIT_MS, untilDead, type Exercise, type Life } from '../exercise.js';
+import { Patience, untilDead, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { OrderCheck, Track, Violation } from '../track.js';
 
@@ -62,8 +62,8 @@ export class SqsFifoExercise implements Exercise {
     this.#track.beginDrain();
     const order = new OrderCheck(this.name);
     const connection = await SqsConnection.open(life.port('aws'));
-    const end = performance.now() + LEASE_WAIT_MS;
-    while (!this.#track.complete && performance.now() < end) await this.#receiveAndDelete(connection, order);
+    const patience = new Patience();
+    while (!this.#track.complete && !patience.isOver) await this.#receiveAndDelete(connection, order);
     connection.close();
     this.#track.finishDrain();
   }

@@ -5,7 +5,7 @@ import {
   type SqsBatchAnswer,
   type SqsReceived,
 } from '../../../bench/client/sqs.js';
-import { LEASE_WAIT_MS, untilDead, type Exercise, type Life } from '../exercise.js';
+import { Patience, untilDead, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { Track, Violation } from '../track.js';
 
@@ -57,10 +57,10 @@ export class SqsExercise implements Exercise {
     const connections = await Promise.all(
       Array.from({ length: RECEIVERS }, () => SqsConnection.open(life.port('aws'))),
     );
-    const end = performance.now() + LEASE_WAIT_MS;
+    const patience = new Patience();
     await Promise.all(
       connections.map(async (connection) => {
-        while (!this.#track.complete && performance.now() < end) await this.#receiveAndDelete(connection, 1);
+        while (!this.#track.complete && !patience.isOver) await this.#receiveAndDelete(connection, 1);
         // What is left belongs to nobody in particular, but must not come twice either.
         while ((await this.#receiveAndDelete(connection, 0)) > 0);
         connection.close();
