@@ -12,12 +12,10 @@ const SYNC_MS = 25;
 /** A durable queue with persistent messages, publisher confirms and a consumer with acks. */
 export class AmqpExercise implements Exercise {
   readonly name = 'amqp';
-  readonly #timeline: Timeline;
   readonly #track: Track;
   readonly #template: PublishTemplate = publishTemplate(QUEUE, bodyText());
 
   constructor(timeline: Timeline) {
-    this.#timeline = timeline;
     this.#track = new Track({ name: this.name, timeline });
   }
 

@@ -15,11 +15,9 @@ const POLL_WAIT_MS = 1000;
 /** A native queue: upstream batches and a downstream that acknowledges each transaction. */
 export class NativeExercise implements Exercise {
   readonly name = 'native';
-  readonly #timeline: Timeline;
   readonly #track: Track;
 
   constructor(timeline: Timeline) {
-    this.#timeline = timeline;
     this.#track = new Track({ name: this.name, timeline });
   }
 

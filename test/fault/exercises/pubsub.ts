@@ -22,13 +22,11 @@ const QUEUES = ['gcp.sub.plain', 'gcp.sub.ordered'];
 /** A topic with two subscriptions: both get every publish or neither does; keys come in order on one of them. */
 export class PubSubExercise implements Exercise {
   readonly name = 'pubsub';
-  readonly #timeline: Timeline;
   readonly #tracks: readonly [Track, Track];
   #lifeBegan = 0;
   #subscribed = false;
 
   constructor(timeline: Timeline) {
-    this.#timeline = timeline;
     const track = (name: string) => new Track({ name: `pubsub ${name}`, timeline, ackGraceMs: ACK_GRACE_MS });
     this.#tracks = [track('plain'), track('ordered')];
   }
