@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
 import { expect } from 'vitest';
 import { amqpTools, phpWith, pythonWith, rubyWith } from '../../support/foreign.js';
+import { TUTORIALS } from './tutorials.js';
 
 /** What unmodified clients do and expect, of any broker at `port`. Each leaves nothing behind. */
 export interface ClientScenario {
@@ -33,6 +34,7 @@ function script(name: string, file: string, interpreter: string | undefined): Cl
 }
 
 export const CLIENT_SCENARIOS: readonly ClientScenario[] = [
+  ...TUTORIALS,
   { name: 'amqplib: work queue with confirms, prefetch and acks', run: amqplibWorkQueue },
   { name: 'amqplib: publish and subscribe through fanout, direct and topic', run: amqplibExchanges },
   { name: 'amqplib: request and reply', run: amqplibRequests },
