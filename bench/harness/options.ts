@@ -14,7 +14,7 @@ export const HELP = `npm run bench -- [options]
 
   --only LIST      measures to run, by the beginning of their id: core, core-send, amqp, sqs, sqs-send1, pubsub,
                    native, latency … (default: all)
-  --peers LIST     rabbitmq, fauxqs, fauxqs-sqlite, emulator, or none (default: all that are installed)
+  --peers LIST     rabbitmq, fauxqs, fauxqs-sqlite, emulator, nats, or none (default: all that are installed)
   --seconds N      length of a timed phase (default 5)
   --runs N         timed runs; figures are their medians (default 3)
 `;
@@ -24,7 +24,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     args: [...args],
     options: {
       only: { type: 'string', default: '' },
-      peers: { type: 'string', default: 'rabbitmq,fauxqs,fauxqs-sqlite,emulator' },
+      peers: { type: 'string', default: 'rabbitmq,fauxqs,fauxqs-sqlite,emulator,nats' },
       seconds: { type: 'string', default: '5' },
       runs: { type: 'string', default: '3' },
       help: { type: 'boolean', default: false },

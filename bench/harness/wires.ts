@@ -4,6 +4,7 @@ import type { Row } from './report.js';
 import { emulator } from '../server/emulator.js';
 import { http2Echo, httpEcho } from '../server/echo.js';
 import { fauxqs, fauxqsSqlite } from '../server/fauxqs.js';
+import { nats } from '../server/nats.js';
 import { polymq } from '../server/polymq.js';
 import { rabbitmq } from '../server/rabbitmq.js';
 import type { Contender } from '../server/server.js';
@@ -104,14 +105,17 @@ export const WIRE_MEASURES: readonly WireMeasure[] = [
     load: 'native-upstream100',
     wire: 'native-grpc',
     phases: ['native upstream in hundreds', 'native downstream + ack all'],
-    against: [],
+    against: [
+      { contender: nats, load: 'nats-publish', phase: 0, atLeast: 0.9 },
+      { contender: nats, load: 'nats-publish', phase: 1, atLeast: 1 },
+    ],
   },
   {
     id: 'native-both',
     load: 'native-both',
     wire: 'native-grpc',
     phases: ['native upstream and downstream at once'],
-    against: [],
+    against: [{ contender: nats, load: 'nats-both', phase: 0, atLeast: 1.5 }],
   },
   {
     id: 'native-events',

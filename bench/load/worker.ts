@@ -1,5 +1,6 @@
 import { amqpBoth, amqpLatency, amqpPublishThenConsume } from './amqp.js';
 import type { Load, LoadJob, Run } from './job.js';
+import { natsBoth, natsPublish } from './nats.js';
 import { nativeEvents, nativeRequests } from './native-live.js';
 import { nativeBoth, nativeLatency, nativeUpstream, nativeUpstream100 } from './native.js';
 import { http2Echo, pubsubLatency, pubsubPublish1, pubsubPublish100 } from './pubsub.js';
@@ -17,6 +18,8 @@ const LOADS: Readonly<Record<string, Load>> = {
   'native-requests': nativeRequests,
   'native-upstream': nativeUpstream,
   'native-upstream100': nativeUpstream100,
+  'nats-both': natsBoth,
+  'nats-publish': natsPublish,
   'pubsub-latency': pubsubLatency,
   'pubsub-publish1': pubsubPublish1,
   'pubsub-publish100': pubsubPublish100,
