@@ -6,6 +6,7 @@ const shared = { pool: 'forks', environment: 'node', restoreMocks: true, unstubE
 const asked = process.env;
 const withPythonSdk = asked['POLYMQ_PYTHON_SDK'] !== undefined;
 const withGoogleClients = asked['POLYMQ_GOOGLE_CLIENTS'] !== undefined;
+const withOtherSdks = asked['POLYMQ_EXAMPLES'] === 'all';
 
 export default defineConfig({
   test: {
@@ -38,6 +39,7 @@ export default defineConfig({
           include: ['test/{interop,cross,fault,system}/**/*.test.ts', 'bench/**/*.test.ts'],
           // Take SDKs that the machine's package manager does not bring along: by hand, see CONTRIBUTING.md.
           exclude: [
+            ...(withOtherSdks ? [] : ['test/interop/aws/other-sdks.test.ts']),
             ...(withPythonSdk ? [] : ['test/interop/native/python-sdk.test.ts']),
             ...(withGoogleClients ? [] : ['test/interop/gcp/google-clients.test.ts']),
           ],
