@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { percentEncode } from '../../base/percent.js';
 import { channelName, channelNameFault, type ChannelName } from '../../core/channel-name.js';
-import { invalidArgument } from './errors.js';
+import { invalidArgument, resourceNotFound } from './errors.js';
 
 /**
  * Names of Pub/Sub resources and the channels behind them. The project segment is checked and then ignored: ids are
@@ -90,6 +90,11 @@ export function checkNewSchemaId(name: string, id: string): void {
   checkId(name, 'schemas', id);
 }
 
+/** Why there is no such resource: there could never be, which is `invalid-argument`, or there is not, `not-found`. */
+export function missingResource(name: string, collection: Collection, id: string): Error {
+  return isPossibleId(id) || id === DELETED_TOPIC ? resourceNotFound(id) : invalidName(name, collection);
+}
+
 export function topicChannel(id: string): ChannelName {
   return channelName(`gcp.${id}`);
 }
@@ -106,9 +111,13 @@ export function orderingKeySuffix(key: string): string {
 }
 
 function checkId(name: string, collection: Collection, id: string): void {
-  if (!ID.test(id) || id.startsWith('goog')) throw invalidName(name, collection);
+  if (!isPossibleId(id)) throw invalidName(name, collection);
   const fault = channelNameFault(`gcp.${id}`);
   if (fault !== undefined) throw invalidArgument(`Invalid resource name given (name=${name}): ${fault}.`);
+}
+
+function isPossibleId(id: string): boolean {
+  return ID.test(id) && !id.startsWith('goog');
 }
 
 function isProject(project: string): boolean {

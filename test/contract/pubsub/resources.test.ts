@@ -188,6 +188,22 @@ describe('subscriptions', () => {
   });
 });
 
+describe('names', () => {
+  it.each(['123', 'a', 'a b', 'googx', '_x_', 'x'.repeat(256)])('that nothing can have: %s', async (id) => {
+    const get = { topic: topicName(id), subscription: subscriptionName(id), snapshot: snapshotName(id) };
+    for (const method of ['getTopic', 'getSubscription', 'getSnapshot', 'deleteTopic', 'seek', 'pull']) {
+      await expect(world.call(method, { ...get, maxMessages: 1, target: {} })).rejects.toMatchObject(invalid);
+    }
+  });
+
+  it('that something may have are looked for, a deleted topic, too', async () => {
+    await expect(world.get('some')).rejects.toMatchObject(missing);
+    await expect(world.call('getTopic', { topic: topicName('_deleted-topic_') })).rejects.toMatchObject(
+      missing,
+    );
+  });
+});
+
 describe('snapshots', () => {
   const update = (fields: object, paths: string[]): Promise<pubsub.Snapshot> =>
     world.call(

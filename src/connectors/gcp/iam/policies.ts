@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { create, fromJson, toBinary, toJson, type JsonValue } from '@bufbuild/protobuf';
 import type { Broker } from '../../../core/broker-api.js';
 import type { Change } from '../../../core/registry/types.js';
-import { invalidArgument, resourceNotFound } from '../errors.js';
+import { invalidArgument } from '../errors.js';
 import { POLICY_KIND, SNAPSHOT_KIND, SUBSCRIPTION_KIND, TOPIC_KIND } from '../registry/records.js';
-import { parseResourceName, type Collection } from '../resource-names.js';
+import { missingResource, parseResourceName, type Collection } from '../resource-names.js';
 import { SCHEMA_KIND } from '../schemas/records.js';
 import { PolicySchema, type Policy } from '../wire/gen/google/iam/v1/policy_pb.js';
 
@@ -28,7 +28,7 @@ export function policyKey(broker: Broker, resource: string): string {
   const [, , kind = ''] = resource.split('/');
   if (!isCollection(kind)) throw invalidArgument(`Invalid resource name given (name=${resource}).`);
   const { id } = parseResourceName(resource, kind);
-  if (broker.registry.get(KINDS[kind], id) === undefined) throw resourceNotFound(id);
+  if (broker.registry.get(KINDS[kind], id) === undefined) throw missingResource(resource, kind, id);
   return `${kind}/${id}`;
 }
 

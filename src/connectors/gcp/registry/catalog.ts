@@ -3,11 +3,11 @@ import type { ChannelName } from '../../../core/channel-name.js';
 import type { FanOutTarget } from '../../../core/log/types.js';
 import type { StoredMessage } from '../../../core/message.js';
 import type { RegistryEntry } from '../../../core/registry/types.js';
-import { resourceNotFound } from '../errors.js';
 import { compileFilter } from '../filter.js';
 import { messageAttributes, messageOrderingKey } from '../message-mapping.js';
 import {
   orderingKeySuffix,
+  missingResource,
   parseResourceName,
   subscriptionChannel,
   topicChannel,
@@ -83,7 +83,7 @@ export class Catalog {
   requireTopic(name: string): TopicInfo {
     const { id } = parseResourceName(name, 'topics');
     const info = this.#topics.get(id);
-    if (info === undefined) throw resourceNotFound(id);
+    if (info === undefined) throw missingResource(name, 'topics', id);
     return info;
   }
 
@@ -91,7 +91,7 @@ export class Catalog {
   requireSubscription(name: string): SubscriptionInfo {
     const { id } = parseResourceName(name, 'subscriptions');
     const info = this.#subscriptions.get(id);
-    if (info === undefined) throw resourceNotFound(id);
+    if (info === undefined) throw missingResource(name, 'subscriptions', id);
     return info;
   }
 

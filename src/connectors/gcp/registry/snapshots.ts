@@ -1,9 +1,8 @@
 import type { Clock } from '../../../base/clock.js';
 import type { Broker } from '../../../core/broker-api.js';
 import type { Change } from '../../../core/registry/types.js';
-import { resourceNotFound } from '../errors.js';
 import { forgetPolicy } from '../iam/policies.js';
-import { parseResourceName } from '../resource-names.js';
+import { missingResource, parseResourceName } from '../resource-names.js';
 import {
   SNAPSHOT_KIND,
   SNAPSHOT_PART_KIND,
@@ -51,7 +50,7 @@ export class Snapshots {
   require(name: string): SnapshotInfo {
     const { id } = parseResourceName(name, 'snapshots');
     const info = this.find(id);
-    if (info === undefined) throw resourceNotFound(id);
+    if (info === undefined) throw missingResource(name, 'snapshots', id);
     return info;
   }
 

@@ -9,7 +9,7 @@ import { addRevision, requestSchema, type SchemaServices } from './revisions.js'
 import { SchemaFault } from './schema-fault.js';
 import { schemaView } from './views.js';
 
-/** Adds a revision. It must be of the schema's type, differ from the latest revision and be compatible with all of them. */
+/** Adds a revision. It must be of the schema's type and compatible with all revisions there are; it may say the same. */
 export function commitSchema(services: SchemaServices): Operation<CommitSchemaRequest, Schema> {
   const { schemas } = services;
   return async (request) => {
@@ -19,11 +19,6 @@ export function commitSchema(services: SchemaServices): Operation<CommitSchemaRe
     const compiled = compileRequested({ type, definition });
     if (compiled.type !== info.record.type) {
       throw invalidArgument(`The type of a schema cannot change: it is ${info.record.type}.`);
-    }
-    if (schemas.definition(id, info.latest.id) === definition) {
-      throw invalidArgument(
-        `The definition is that of the latest revision already (revision=${info.latest.id}).`,
-      );
     }
     checkFollowsAll(services, info, compiled);
     const revision = await addRevision(services, info, definition);
