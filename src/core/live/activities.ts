@@ -16,6 +16,8 @@ export interface Activity {
 
 /** The figures of live channels. They come with a channel's first use; at the bound those used longest ago go. */
 export class Activities {
+  /** Some were forgotten: who holds on to one asks again. */
+  onForget: (() => void) | undefined;
   readonly #byKind: Readonly<Record<LiveKind, Map<string, Activity>>> = {
     events: new Map(),
     commands: new Map(),
@@ -37,14 +39,19 @@ export class Activities {
         subscribers: 0,
       };
       byName.set(channel, activity);
-      if (byName.size > LIVE_LIMITS.activitiesMax) forgetSome(byName, channel);
+      if (byName.size > LIVE_LIMITS.activitiesMax) {
+        forgetSome(byName, channel);
+        this.onForget?.();
+      }
     }
     return activity;
   }
 
   forget(kind: LiveKind, channel: string): void {
     const byName = this.#byKind[kind];
-    if (byName.get(channel)?.subscribers === 0) byName.delete(channel);
+    if (byName.get(channel)?.subscribers !== 0) return;
+    byName.delete(channel);
+    this.onForget?.();
   }
 
   list(kind: LiveKind): readonly LiveActivity[] {

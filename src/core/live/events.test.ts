@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { event, Inbox, listen, service } from '../../../test/support/live.js';
 import { silentLog } from '../../base/log.js';
+import type { ChannelName } from '../channel-name.js';
 import { LIVE_LIMITS } from './limits.js';
 import type { LiveMessage } from './types.js';
 
@@ -120,6 +121,15 @@ describe('events', () => {
     const { live } = service();
     expect(() => live.publish(event('a.*'))).toThrow(/wild|contain/);
     expect(() => listen(live, 'a.>.b')).toThrow(/wildcards/);
+  });
+
+  it('leave figures also of a channel that was forgotten and is used again', () => {
+    const { live } = service();
+    live.publish(event('a'));
+    live.forget('events', 'a' as ChannelName);
+    expect(live.activity('events')).toEqual([]);
+    live.publish(event('a'));
+    expect(live.activity('events')).toMatchObject([{ channel: 'a', inMessages: 1 }]);
   });
 
   it('leave figures of their channels', () => {

@@ -23,6 +23,8 @@ type GroupKey = readonly [pattern: string, group: string];
 type GroupsByMember = Map<string, GroupKey[]>;
 
 interface Route {
+  readonly kind: LiveKind;
+  readonly channel: string;
   readonly interests: readonly Interest<Message>[];
   readonly activity: Activity;
 }
@@ -44,6 +46,7 @@ export class LiveRouter implements SubscriberHost<Message> {
   readonly #trie = new SubjectTrie<Interest<Message>>();
   /** What the trie said, by kind and channel; forgotten when a pattern comes or goes. */
   readonly #routes = new Map<string, Route>();
+  #lastRoute: Route | undefined;
   link: RouterLink | undefined;
   subscribers = 0;
   published = 0;
@@ -54,6 +57,7 @@ export class LiveRouter implements SubscriberHost<Message> {
     this.clock = options.clock;
     this.#log = options.log;
     this.#isWanted = options.isWanted;
+    this.activities.onForget = () => this.#forgetRoutes();
   }
 
   isWanted(message: Message): boolean {
@@ -175,7 +179,7 @@ export class LiveRouter implements SubscriberHost<Message> {
       interest = new Interest<Message>(kind, pattern, group);
       this.#interests.set(key, interest);
       this.#trie.add(subjectOf(kind, pattern), interest);
-      this.#routes.clear();
+      this.#forgetRoutes();
     }
     return interest;
   }
@@ -186,17 +190,29 @@ export class LiveRouter implements SubscriberHost<Message> {
     const { kind, pattern, group } = interest;
     this.#interests.delete(keyOf(kind, pattern, group));
     this.#trie.remove(subjectOf(kind, pattern), interest);
-    this.#routes.clear();
+    this.#forgetRoutes();
   }
 
+  #forgetRoutes(): void {
+    this.#routes.clear();
+    this.#lastRoute = undefined;
+  }
+
+  /** Messages of one channel come in a row, and each is delivered many times. */
   #routeOf(kind: LiveKind, channel: string): Route {
+    const last = this.#lastRoute;
+    if (last?.channel === channel && last.kind === kind) return last;
+    return (this.#lastRoute = this.#findRoute(kind, channel));
+  }
+
+  #findRoute(kind: LiveKind, channel: string): Route {
     const subject = subjectOf(kind, channel);
     let route = this.#routes.get(subject);
     if (route === undefined) {
       const interests: Interest<Message>[] = [];
       this.#trie.match(subject, (interest) => interests.push(interest));
-      route = { interests, activity: this.activities.of(kind, channel) };
-      if (this.#routes.size >= LIVE_LIMITS.routesMax) this.#routes.clear();
+      route = { kind, channel, interests, activity: this.activities.of(kind, channel) };
+      if (this.#routes.size >= LIVE_LIMITS.routesMax) this.#forgetRoutes();
       this.#routes.set(subject, route);
     }
     return route;
