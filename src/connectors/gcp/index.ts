@@ -12,7 +12,7 @@ import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
 import { reflectedFiles, reflectionHandlers, reflectionService } from '../kit/grpc/reflection.js';
 import type { ServiceHandlers } from '../kit/grpc-call.js';
 import { clientHandlers } from '../kit/grpc-clients.js';
-import { defineService } from '../kit/grpc-service.js';
+import { defineService, type ServiceDefinition } from '../kit/grpc-service.js';
 import { peerNameOf } from '../kit/tls-gate.js';
 import { requireAccess } from './access.js';
 import { GCP_LIMITS, type GcpConfig } from './config.js';
@@ -64,7 +64,7 @@ class GcpConnector implements Connector {
   readonly #features: Features;
   readonly #advertisedEndpoint: string;
   readonly #listener: GrpcListener;
-  readonly #served: RestService[] = [];
+  readonly #served: (RestService & { readonly definition: ServiceDefinition })[] = [];
   readonly #rest: RestServer;
   /** What ends each open stream of reflection. */
   readonly #reflections = new Set<() => void>();
@@ -98,15 +98,6 @@ class GcpConnector implements Connector {
     broker.registerTranslator(GCP_PROTOCOL, translateOrigin);
     broker.registerRouter(DEAD_LETTER_SCHEME, deadLetterRouter(this.#services));
     catalog.open();
-    this.#listener = createGrpcListener({
-      host,
-      port: config.port,
-      maxReceiveBytes: config.maxMessageBytes + GCP_LIMITS.receiveMarginBytes,
-      clock,
-      log,
-      tls,
-      http1: (socket) => this.#rest.serve(socket, peerNameOf(socket, tls)),
-    });
     // What an operation needs is asked for before it runs, by the names in its request.
     context.gate.describe('gcp.', () => []);
     this.#serve(Publisher, (services) => unaryHandlers(services, 'publisher', publisherOperations(services)));
@@ -117,7 +108,6 @@ class GcpConnector implements Connector {
     this.#serve(IAMPolicy, (services) => unaryHandlers(services, 'iam', iamOperations(services)));
     this.#serve(SchemaService, (services) => this.#features.schemaHandlers(services));
     this.#serve(MessageTransformService, (services) => this.#features.transformHandlers(services));
-    if (withReflection) this.#reflect();
     this.#rest = new RestServer({
       services: this.#served,
       pages: this.#features.pages(tls === undefined ? 'http' : 'https'),
@@ -125,6 +115,19 @@ class GcpConnector implements Connector {
       clock,
       log,
     });
+    this.#listener = createGrpcListener({
+      host,
+      port: config.port,
+      maxReceiveBytes: config.maxMessageBytes + GCP_LIMITS.receiveMarginBytes,
+      clock,
+      log,
+      tls,
+      plain: this.#rest.plain,
+      http1: (socket) => this.#rest.serve(socket, peerNameOf(socket, tls)),
+    });
+    for (const { definition, handlers } of this.#served)
+      this.#listener.server.addService(definition, handlers);
+    if (withReflection) this.#reflect();
   }
 
   /** Adds a service whose handlers are made for each client, to gRPC and to REST. */
@@ -140,8 +143,7 @@ class GcpConnector implements Connector {
       refusal: statusOf,
       check: requireAccess,
     });
-    this.#listener.server.addService(definition, handlers);
-    this.#served.push({ service, handlers });
+    this.#served.push({ service, definition, handlers });
   }
 
   /** Serves reflection of all services there are. Like on the native port it is open to everyone. */

@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import type { PlainRequests } from './grpc/plain-request.js';
 import { GrpcServer } from './grpc/server.js';
 import { Http2Connection } from './http2/connection.js';
 import { HTTP2_LIMITS } from './http2/limits.js';
@@ -35,6 +36,8 @@ export interface GrpcListenerOptions {
    * drains. Without it such connections are refused.
    */
   readonly http1?: (socket: Socket) => void;
+  /** Serves requests over HTTP/2 that are no gRPC. Without it they are told what this port is. */
+  readonly plain?: PlainRequests;
 }
 
 /** A port with a gRPC server behind it: HTTP/2 with prior knowledge. */
@@ -81,8 +84,9 @@ class Listener implements GrpcListener {
 
   constructor(options: GrpcListenerOptions) {
     this.#options = options;
-    const { maxReceiveBytes, clock, log } = options;
-    this.server = new GrpcServer({ maxReceiveBytes, heldBytesMax: GRPC_LIMITS.heldBytesMax, clock, log });
+    const { maxReceiveBytes, clock, log, plain } = options;
+    const { heldBytesMax } = GRPC_LIMITS;
+    this.server = new GrpcServer({ maxReceiveBytes, heldBytesMax, clock, log, plain });
     const { tls } = options;
     if (tls !== undefined) {
       const protocols = options.http1 === undefined ? ['h2'] : ['h2', 'http/1.1'];

@@ -1,4 +1,4 @@
-import type { HttpExchange } from '../../kit/http-listener.js';
+import type { WholeRequest } from '../../kit/whole-request.js';
 import type { Page } from '../rest/gateway.js';
 import { TOKEN_ISSUER, type TokenSigner } from './token-signer.js';
 
@@ -20,7 +20,7 @@ export function keyPages(signer: TokenSigner, scheme: 'http' | 'https'): Readonl
 }
 
 /** OpenID Connect discovery: the issuer is the one that tokens name, the keys are here. */
-function discovery(exchange: HttpExchange, scheme: string): Readonly<Record<string, unknown>> {
+function discovery(exchange: WholeRequest, scheme: string): Readonly<Record<string, unknown>> {
   const host = exchange.header('host') ?? 'localhost';
   return {
     issuer: TOKEN_ISSUER,

@@ -10,7 +10,7 @@ import {
 import type { ServiceHandlers, UnaryHandler } from '../../kit/grpc-call.js';
 import { defineService, type AnyMessageCodec } from '../../kit/grpc-service.js';
 import { status } from '../../kit/grpc-status.js';
-import type { HttpExchange } from '../../kit/http-listener.js';
+import type { WholeRequest } from '../../kit/whole-request.js';
 import { invalidArgument, statusOf } from '../errors.js';
 import { readRestRequest } from './request-reader.js';
 import { DETAIL_TYPES, replyError, replyJson } from './responses.js';
@@ -24,7 +24,7 @@ export interface RestService {
 }
 
 /** A document of its own under some path. */
-export type Page = (exchange: HttpExchange) => Promise<void> | void;
+export type Page = (exchange: WholeRequest) => Promise<void> | void;
 
 export interface GatewayOptions {
   readonly services: readonly RestService[];
@@ -64,7 +64,7 @@ export class RestGateway {
   }
 
   /** Answers one request. `peerName`: what the connection's client certificate says. */
-  async handle(exchange: HttpExchange, peerName: string | undefined): Promise<void> {
+  async handle(exchange: WholeRequest, peerName: string | undefined): Promise<void> {
     const { path, query } = splitUrl(exchange.url);
     const method = exchange.header('x-http-method-override')?.toUpperCase() ?? exchange.method;
     if (method === 'GET' || method === 'HEAD') {
@@ -88,12 +88,12 @@ export class RestGateway {
   }
 
   /** Answers a request whose body was over the limit. */
-  refuseOversize(exchange: HttpExchange): void {
+  refuseOversize(exchange: WholeRequest): void {
     replyError(exchange, statusOf(this.#tooLarge()));
   }
 
   #call(
-    exchange: HttpExchange,
+    exchange: WholeRequest,
     target: Target,
     parts: { readonly value: string; readonly query: string; readonly peerName: string | undefined },
   ): void {
@@ -124,7 +124,7 @@ export class RestGateway {
     handler(new RestCall({ exchange, request, peerName: parts.peerName, reply }));
   }
 
-  #body(exchange: HttpExchange): Uint8Array {
+  #body(exchange: WholeRequest): Uint8Array {
     const { body } = exchange;
     const encoding = exchange.header('content-encoding')?.toLowerCase();
     if (body.length === 0 || encoding === undefined || encoding === 'identity') return body;

@@ -1,6 +1,6 @@
 import { createRegistry, fromBinary, toJson, type JsonValue } from '@bufbuild/protobuf';
 import { status, type GrpcStatus, type StatusCode } from '../../kit/grpc-status.js';
-import type { HttpExchange } from '../../kit/http-listener.js';
+import type { WholeRequest } from '../../kit/whole-request.js';
 import { isObject } from './json-check.js';
 import { STATUS_DETAILS_TRAILER } from '../status-details.js';
 import {
@@ -59,12 +59,12 @@ const JSON_HEADERS = [
   'nosniff',
 ] as const;
 
-export function replyJson(exchange: HttpExchange, json: JsonValue): void {
+export function replyJson(exchange: WholeRequest, json: JsonValue): void {
   exchange.reply(200, JSON_HEADERS, JSON.stringify(json));
 }
 
 /** Answers with Google's error envelope. */
-export function replyError(exchange: HttpExchange, error: GrpcStatus): void {
+export function replyError(exchange: WholeRequest, error: GrpcStatus): void {
   const code = HTTP_STATUS[error.code];
   const details = detailsOf(error);
   const envelope = {

@@ -1,20 +1,20 @@
 import type { UnaryCall } from '../../kit/grpc-call.js';
 import type { CallMetadata } from '../../kit/grpc/handlers.js';
 import type { GrpcStatus } from '../../kit/grpc-status.js';
-import type { HttpExchange } from '../../kit/http-listener.js';
+import type { WholeRequest } from '../../kit/whole-request.js';
 import { statusOf } from '../errors.js';
 import { replyError } from './responses.js';
 
-/** An HTTP exchange as the unary call that it stands for. */
+/** An HTTP request as the unary call that it stands for. */
 export class RestCall implements UnaryCall<unknown, unknown> {
   readonly request: unknown;
   readonly metadata: CallMetadata;
-  readonly #exchange: HttpExchange;
+  readonly #exchange: WholeRequest;
   readonly #reply: (answer: unknown) => void;
   readonly #cancelled = new Set<() => void>();
 
   constructor(parts: {
-    readonly exchange: HttpExchange;
+    readonly exchange: WholeRequest;
     readonly request: unknown;
     readonly peerName: string | undefined;
     readonly reply: (answer: unknown) => void;

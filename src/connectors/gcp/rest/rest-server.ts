@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../base/clock.js';
 import type { Log } from '../../../base/log.js';
+import type { PlainRequests } from '../../kit/grpc/plain-request.js';
 import { DEFAULT_HTTP_LIMITS } from '../../kit/http-listener.js';
 import type { Http1Connection } from '../../kit/http1/connection.js';
 import { Http1Server } from '../../kit/http1/server.js';
+import type { WholeRequest } from '../../kit/whole-request.js';
 import { HOT_CODECS } from '../wire/hot-codecs.js';
 import { RestGateway, type Page, type RestService } from './gateway.js';
 
@@ -23,7 +25,7 @@ export interface RestServerOptions {
   readonly log: Log;
 }
 
-/** The HTTP/1.1 connections of the gRPC port. */
+/** REST on the gRPC port: connections of HTTP/1.1, and what comes over HTTP/2 beside gRPC. */
 export class RestServer {
   readonly #options: RestServerOptions;
   readonly #gateway: RestGateway;
@@ -48,6 +50,15 @@ export class RestServer {
     this.#http = this.#server(undefined);
   }
 
+  /** Serves REST over HTTP/2, beside gRPC on its connections. */
+  get plain(): PlainRequests {
+    return {
+      bodyBytesMax: this.#bodyBytesMax,
+      handle: (request, peerName) => this.#handle(request, peerName),
+      refuseOversize: (request) => this.#gateway.refuseOversize(request),
+    };
+  }
+
   /** Takes a connection over. `peerName`: what its client certificate says. */
   serve(socket: Socket, peerName: string | undefined): void {
     const http = peerName === undefined ? this.#http : this.#server(peerName);
@@ -69,11 +80,13 @@ export class RestServer {
       limits: { ...DEFAULT_HTTP_LIMITS, bodyBytesMax: this.#bodyBytesMax },
       clock,
       log,
-      handle: (exchange) => {
-        this.requests++;
-        return this.#gateway.handle(exchange, peerName);
-      },
+      handle: (exchange) => this.#handle(exchange, peerName),
       refuseOversize: (exchange) => this.#gateway.refuseOversize(exchange),
     });
+  }
+
+  #handle(request: WholeRequest, peerName: string | undefined): Promise<void> {
+    this.requests++;
+    return this.#gateway.handle(request, peerName);
   }
 }

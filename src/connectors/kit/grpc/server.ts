@@ -9,6 +9,7 @@ import { Deadlines } from './deadlines.js';
 import type { ServiceHandlers } from './handlers.js';
 import { statusOnly } from './header-blocks.js';
 import { NotGrpcRequest } from './not-grpc-request.js';
+import { PlainRequest, type PlainRequests } from './plain-request.js';
 import { isRefusal, routeOf, type Refusal, type Route, type ServedMethod } from './route.js';
 import { ServerStreamServerCall, UnaryServerCall } from './single-request-calls.js';
 
@@ -18,6 +19,8 @@ export interface GrpcServerOptions {
   readonly heldBytesMax: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** Serves what is no gRPC. Without it such requests are told what this port is. */
+  readonly plain?: PlainRequests | undefined;
 }
 
 /** The services of a listener, and how requests come to their handlers. */
@@ -41,7 +44,7 @@ export class GrpcServer {
 
   /** What opens the calls of one connection; `peerName` is the name in its client certificate. */
   connection(peerName?: string): (stream: Http2Stream, head: RequestHead) => StreamServer | undefined {
-    const { maxReceiveBytes, heldBytesMax, log } = this.#options;
+    const { maxReceiveBytes, heldBytesMax, log, plain } = this.#options;
     const context: CallContext = {
       maxReceiveBytes,
       heldBytesMax: heldBytesMax + maxReceiveBytes,
@@ -59,7 +62,11 @@ export class GrpcServer {
         lastHead = head;
       }
       if (!isRefusal(lastRoute)) return openCall(stream, head, lastRoute, context);
-      if (lastRoute === 'not-grpc') return new NotGrpcRequest(stream);
+      if (lastRoute === 'not-grpc') {
+        return plain === undefined
+          ? new NotGrpcRequest(stream)
+          : new PlainRequest(stream, head, plain, context);
+      }
       stream.respond(statusOnly(lastRoute), true);
       return undefined;
     };
