@@ -1,13 +1,15 @@
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
-import type { Coordinator } from '../cluster/contract.js';
+import type { Coordinator, MemberAbout } from '../cluster/contract.js';
 import { connectNats } from '../cluster/nats/connection.js';
 import { openNatsCoordinator } from '../cluster/nats/coordinator.js';
 import { journalNames, openNatsStream, type JetStreamJournalOptions } from '../journal/jetstream/index.js';
 import type { Config } from './settings.js';
 
 /** All channels are one partition for now. */
-export const PARTITION = 0;
+const PARTITION = 0;
+/** Whose claim makes its holder the owner. */
+export const CLAIM = `partition-${PARTITION}`;
 /** Renewals within a lease. */
 const BEATS_PER_LEASE = 5;
 
@@ -26,16 +28,18 @@ export interface Cluster {
 export async function joinCluster(parts: {
   readonly config: Config;
   readonly id: string;
+  readonly about: () => MemberAbout;
   readonly clock: Clock;
   readonly log: Log;
 }): Promise<Cluster> {
-  const { id, clock, log } = parts;
+  const { id, about, clock, log } = parts;
   const { nats } = parts.config;
   const nc = await connectNats({ ...natsAccess(parts.config), name: `polymq ${id}`, log });
   try {
     const coordinator = await openNatsCoordinator({
       nc,
       id,
+      about,
       bucket: `${nats.name}-cluster`,
       replicas: nats.replicas,
       times: { leaseMs: nats.leaseMs, beatMs: nats.leaseMs / BEATS_PER_LEASE },

@@ -1,14 +1,15 @@
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
-import type { Claim, Coordinator } from '../cluster/contract.js';
+import { hostname } from 'node:os';
+import type { Claim, Coordinator, MemberAbout } from '../cluster/contract.js';
 import type { Address } from '../connectors/kit/connector.js';
 import { BrokerError } from '../core/errors.js';
 import type { Journal } from '../core/ports/journal.js';
 import type { Tenure } from '../core/ports/tenure.js';
+import type { ClusterMember, ClusterStatus } from '../ops/cluster-status.js';
 import { openJetStreamJournal, type JetStreamJournalOptions } from '../journal/jetstream/index.js';
-import { PARTITION, type Cluster, type Streams } from './cluster.js';
+import { CLAIM, type Cluster, type Streams } from './cluster.js';
 
-const CLAIM = `partition-${PARTITION}`;
 /** How often a node that waits asks for the claim, when it hears nothing. */
 const ASK_MS = 150;
 const REJOIN_MS = 500;
@@ -23,8 +24,8 @@ export interface StandIn {
 export interface OwnershipParts {
   /** Name of this node among the members. */
   readonly id: string;
-  readonly join: () => Promise<Cluster>;
-  readonly standIn: () => StandIn;
+  readonly join: (about: () => MemberAbout) => Promise<Cluster>;
+  readonly standIn: (status: () => ClusterStatus) => StandIn;
   readonly minFreeBytes: number;
   /** Sizes and times of the journal other than its own. */
   readonly journal?: Pick<JetStreamJournalOptions, 'extentBytes' | 'giveUpMs' | 'freshBytesMax'>;
@@ -41,6 +42,8 @@ export class Ownership {
   #claim: Claim | undefined;
   #claimed: Promise<Claim> | undefined;
   #streams: Streams | undefined;
+  /** Messages of the journal that this node had still to read when it last looked. */
+  #lag = 0;
   #cancelled = false;
   #wake = (): void => undefined;
   #end: (reason: string) => void = () => undefined;
@@ -60,8 +63,24 @@ export class Ownership {
     };
   }
 
-  get coordinator(): Coordinator | undefined {
-    return this.#cluster?.coordinator;
+  /** The cluster as this node sees it. */
+  status(): ClusterStatus {
+    const members = this.#cluster?.coordinator.members() ?? [];
+    const leaseLeftMs = this.#claim?.leaseLeftMs;
+    return {
+      node: this.#p.id,
+      ...(leaseLeftMs === undefined ? {} : { leaseLeftMs: Math.round(leaseLeftMs) }),
+      members: members.map(({ id, about = {} }): ClusterMember => {
+        const { host = '', role = 'unknown', epoch = 0, lag = 0 } = about;
+        return { id, host: String(host), role: String(role), epoch: Number(epoch), lag: Number(lag) };
+      }),
+    };
+  }
+
+  #about(): MemberAbout {
+    const isOwner = this.#claim?.held === true;
+    const lag = isOwner ? 0 : this.#lag;
+    return { host: hostname(), role: isOwner ? 'owner' : 'standby', epoch: this.#claim?.epoch ?? 0, lag };
   }
 
   get claim(): Claim | undefined {
@@ -80,7 +99,7 @@ export class Ownership {
     const { isPatient, clock, log, join } = this.#p;
     for (let tries = 1; ; tries++) {
       try {
-        this.#cluster = await join();
+        this.#cluster = await join(() => this.#about());
         this.#streams = await this.#cluster.openStreams();
         return this.#cluster;
       } catch (error) {
@@ -124,6 +143,7 @@ export class Ownership {
       minFreeBytes,
       clock,
       log,
+      onFollow: (lag) => (this.#lag = lag),
       onDeposed: (reason) => this.#end(reason),
     });
   }
@@ -162,7 +182,7 @@ export class Ownership {
         });
         if (claim !== undefined) return this.#own(claim);
         if (listeners === undefined) {
-          listeners = standIn();
+          listeners = standIn(() => this.status());
           const addresses = (await listeners.start()).map(({ name, host, port }) => [
             name,
             `${host}:${port}`,

@@ -2,6 +2,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { Address } from '../connectors/kit/connector.js';
+import type { ClusterStatus } from '../ops/cluster-status.js';
 import type { Config } from './settings.js';
 
 const TEXT = 'this node is a standby: another one serves';
@@ -13,18 +14,22 @@ const GRPC_UNAVAILABLE = '14';
  */
 export class StandbyListeners {
   readonly #config: Config;
+  readonly #status: () => ClusterStatus;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
 
-  constructor(config: Config) {
+  constructor(config: Config, status: () => ClusterStatus) {
     this.#config = config;
+    this.#status = status;
   }
 
   async start(): Promise<readonly Address[]> {
-    const { api, grpc, connectors } = this.#config;
+    const { api, grpc, connectors, authentication } = this.#config;
+    // Nobody can be asked here who he is.
+    const tellsStatus = !authentication.enable;
     const { aws, gcp, pubSub, amqp } = connectors;
     const wanted: readonly (readonly [name: string, on: boolean, port: number, make: () => Server])[] = [
-      ['api', true, api.port, apiServer],
+      ['api', true, api.port, () => apiServer(tellsStatus ? this.#status : undefined)],
       ['native-grpc', grpc.enable, grpc.port, grpcServer],
       ['aws', aws.enable, aws.port, awsServer],
       ['gcp', gcp.enable, pubSub.port, grpcServer],
@@ -63,13 +68,15 @@ export class StandbyListeners {
   }
 }
 
-function apiServer(): Server {
+function apiServer(status: (() => ClusterStatus) | undefined): Server {
   return createHttpServer((request, response) => {
-    const isHealth = request.url === '/health';
-    response.writeHead(isHealth ? 200 : 503, { 'content-type': 'application/json', 'retry-after': '1' });
-    response.end(
-      JSON.stringify(isHealth ? { status: 'ok' } : { ready: false, phase: 'standby', reasons: [TEXT] }),
-    );
+    const answer = (code: number, body: unknown): void => {
+      response.writeHead(code, { 'content-type': 'application/json', 'retry-after': '1' });
+      response.end(JSON.stringify(body));
+    };
+    if (request.url === '/health') answer(200, { status: 'ok' });
+    else if (request.url === '/api/v1/cluster' && status !== undefined) answer(200, status());
+    else answer(503, { ready: false, phase: 'standby', reasons: [TEXT], message: TEXT });
   });
 }
 

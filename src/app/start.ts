@@ -11,6 +11,7 @@ import type { Broker } from '../core/broker-api.js';
 import type { Journal } from '../core/ports/journal.js';
 import type { Tenure } from '../core/ports/tenure.js';
 import { setAlias } from '../ops/api/aliases.js';
+import type { ClusterStatus } from '../ops/cluster-status.js';
 import { createApiServer } from '../ops/api/server.js';
 import { readiness, type Phase } from '../ops/health.js';
 import { createMetrics } from '../ops/metrics.js';
@@ -107,8 +108,8 @@ class Root implements RunningBroker {
       const own = log.child({ component: 'cluster' });
       this.#ownership = new Ownership({
         id,
-        join: () => joinCluster({ config, id, clock, log: own }),
-        standIn: () => new StandbyListeners(config),
+        join: (about) => joinCluster({ config, id, about, clock, log: own }),
+        standIn: (status) => new StandbyListeners(config, status),
         minFreeBytes: Math.min(config.store.minFreeBytes, config.nats.maxBytes / 10),
         isPatient,
         clock,
@@ -164,6 +165,12 @@ class Root implements RunningBroker {
 
   reload(): void {
     this.#security?.reload();
+  }
+
+  /** Undefined on a machine of its own. */
+  #clusterStatus(): (() => ClusterStatus) | undefined {
+    const ownership = this.#ownership;
+    return ownership === undefined ? undefined : () => ownership.status();
   }
 
   #openGate(): Gatekeeper {
@@ -287,6 +294,8 @@ class Root implements RunningBroker {
           figures: () => broker.figures(),
           journal,
           connectors: () => this.#connectors,
+          security: () => this.#secured().figures(),
+          cluster: this.#clusterStatus(),
           version: VERSION,
         });
         const api = createApiServer({
@@ -300,6 +309,7 @@ class Root implements RunningBroker {
           metrics,
           readiness: () => readiness(this.phase, broker.figures().shortage),
           addresses: () => this.#addresses,
+          cluster: this.#clusterStatus(),
           log: log.child({ component: 'api' }),
           version: VERSION,
         });

@@ -1,7 +1,12 @@
 /** A member of the cluster. */
 export interface Member {
   readonly id: string;
+  /** What it said of itself with its last sign of life. */
+  readonly about?: MemberAbout;
 }
+
+/** Plain facts for people: never decide anything by them. */
+export type MemberAbout = Readonly<Record<string, string | number>>;
 
 /** A held claim. `epoch` rises with every change of owner; journals refuse writers of older epochs. */
 export interface Claim {
@@ -9,6 +14,8 @@ export interface Claim {
   readonly epoch: number;
   /** False from the moment this node's own clock ends the lease: before `lost` resolves, and whatever the node slept through. */
   readonly held: boolean;
+  /** What is left of the lease; Infinity where it never ends. */
+  readonly leaseLeftMs: number;
   /** Resolves when the claim is gone, with the reason. */
   readonly lost: Promise<string>;
   release(): Promise<void>;

@@ -4,6 +4,8 @@ import type { BrokerFigures } from '../core/broker.js';
 import type { Broker } from '../core/broker-api.js';
 import type { QueueStats } from '../core/queue/types.js';
 import type { JournalSpace, JournalStats } from '../core/ports/journal.js';
+import type { ClusterStatus } from './cluster-status.js';
+import type { SecurityFigures } from './security/security.js';
 import type { ConnectorStatus } from '../connectors/kit/connector.js';
 
 /** Queues that get gauges of their own, deepest first; the totals always cover all. */
@@ -15,6 +17,9 @@ export interface MetricsSources {
   readonly figures: () => BrokerFigures;
   readonly journal: { space(): JournalSpace; stats(): JournalStats };
   readonly connectors: () => readonly { readonly name: string; status(): ConnectorStatus }[];
+  /** Absent: this broker runs alone. */
+  readonly cluster?: (() => ClusterStatus) | undefined;
+  readonly security: () => SecurityFigures;
   readonly version: string;
 }
 
@@ -56,6 +61,8 @@ export function createMetrics(sources: MetricsSources): Metrics {
   brokerGauges(gauge, sources.figures);
   journalGauges(gauge, sources.journal);
   connectorGauges(gauge, sources.connectors);
+  securityGauges(gauge, sources.security);
+  if (sources.cluster !== undefined) clusterGauges(gauge, sources.cluster);
   processGauges(gauge, delay, sources.version);
 
   return {
@@ -189,6 +196,44 @@ function connectorGauges(gauge: DefineGauge, connectors: MetricsSources['connect
       })),
     ),
   );
+}
+
+function clusterGauges(gauge: DefineGauge, status: () => ClusterStatus): void {
+  gauge('cluster_members', 'Members of the cluster by role.', ['role'], () =>
+    ['owner', 'standby', 'unknown'].map((role) => ({
+      labels: { role },
+      value: status().members.filter((member) => member.role === role).length,
+    })),
+  );
+  gauge('cluster_owner', '1 when this node is the owner.', [], () => [
+    { value: status().leaseLeftMs === undefined ? 0 : 1 },
+  ]);
+  gauge(
+    'cluster_lease_left_seconds',
+    'How long the lease of this owner lasts without another renewal.',
+    [],
+    () => [{ value: (status().leaseLeftMs ?? 0) / 1000 }],
+  );
+  gauge('cluster_epoch', 'Epoch of the claim of this owner.', [], () => {
+    const { node, members } = status();
+    return [{ value: members.find(({ id }) => id === node)?.epoch ?? 0 }];
+  });
+  const help = 'Messages of the journal that a standby has not read yet.';
+  gauge('cluster_lag_messages', help, ['member', 'host'], () =>
+    status()
+      .members.filter(({ role }) => role === 'standby')
+      .map(({ id, host, lag }) => ({ labels: { member: id, host }, value: lag })),
+  );
+}
+
+function securityGauges(gauge: DefineGauge, figures: () => SecurityFigures): void {
+  gauge('access_refused', 'What no rule allowed, since the start.', ['kind', 'access'], () =>
+    figures().refusals.map(({ kind, access, count }) => ({ labels: { kind, access }, value: count })),
+  );
+  gauge('tokens_refused', 'Tokens that were no good, since the start.', [], () => {
+    const { tokensRefused } = figures();
+    return tokensRefused === undefined ? [] : [{ value: tokensRefused }];
+  });
 }
 
 function processGauges(gauge: DefineGauge, delay: IntervalHistogram, version: string): void {

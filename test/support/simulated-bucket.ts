@@ -1,5 +1,6 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
-import type { KvEntry, KvWatchEntry, QueuedIterator } from '@nats-io/kv';
+import type { KvEntry, KvWatchEntry } from '@nats-io/kv';
+import type { QueuedIterator } from '@nats-io/transport-node';
 import type { LeaseBucket } from '../../src/cluster/nats/held-claim.js';
 import type { Random } from './random.js';
 import type { ProcessClock, SimulatedTime } from './simulated-time.js';
@@ -122,7 +123,7 @@ export class SimulatedBucketClient implements LeaseBucket {
           const done = act();
           answer = () => resolve(done);
         } catch (error) {
-          answer = () => reject(error);
+          answer = () => reject(error instanceof Error ? error : new Error(String(error)));
         }
         if (!this.#random.chance(this.lost)) this.#trip(answer);
       });

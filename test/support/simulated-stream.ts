@@ -61,7 +61,7 @@ export class SimulatedStream {
 export interface ConnectionParts {
   readonly stream: SimulatedStream;
   /** The world's: of what is on its way. */
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'after'>;
   /** The process's own, when it is not the world's: its timers, and what comes back to it. */
   readonly own?: { after: Clock['after']; input(run: () => void): void };
   readonly random: Random;
@@ -79,7 +79,7 @@ export class SimulatedConnection implements FencedStream {
   /** How much longer than usual the servers take to store. */
   slowMs = 0;
   readonly #stream: SimulatedStream;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'after'>;
   readonly #own: { after: Clock['after']; input(run: () => void): void };
   readonly #random: Random;
   #isCut = false;

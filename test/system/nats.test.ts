@@ -8,6 +8,8 @@ import {
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SystemClock } from '../../src/base/clock.js';
+import { runProgram } from '../../src/app/cli/program.js';
 import { temporaryFolder } from '../support/folder.js';
 import { natsMissing, startNats, type NatsServers } from '../support/nats-server.js';
 import { spawnBroker, type BrokerProcess } from '../support/process.js';
@@ -100,6 +102,21 @@ async function drain(client: SQSClient): Promise<Set<string>> {
   return found;
 }
 
+/** Runs a command in this process; what it printed. */
+async function runCli(args: readonly string[]): Promise<string> {
+  let printed = '';
+  const code = await runProgram(args, {
+    environment: {},
+    out: (text) => (printed += text),
+    error: (text) => (printed += text),
+    interactive: false,
+    input: () => process.stdin,
+    clock: new SystemClock(),
+  });
+  expect(code, printed).toBe(0);
+  return printed;
+}
+
 describe.skipIf(natsMissing !== undefined)('two nodes on three NATS servers', () => {
   let nats: NatsServers;
   const folder = temporaryFolder();
@@ -168,6 +185,17 @@ describe.skipIf(natsMissing !== undefined)('two nodes on three NATS servers', ()
     ).rejects.toMatchObject({ name: 'ServiceUnavailable', $metadata: { httpStatusCode: 503 } });
     expect((await fetch(`http://127.0.0.1:${second.port('api')}/ready`)).status).toBe(503);
     expect((await fetch(`http://127.0.0.1:${second.port('api')}/health`)).status).toBe(200);
+
+    // Both nodes tell the same of the cluster, by the command too.
+    for (const asked of [first, second]) {
+      const shown = await runCli(['cluster', 'status', '--api', `http://127.0.0.1:${asked.port('api')}`]);
+      expect(shown).toMatch(/ owner +1 +0\n/);
+      expect(shown).toMatch(/ standby +0 +\d+\n/);
+    }
+    const metrics = await (await fetch(`http://127.0.0.1:${first.port('api')}/metrics`)).text();
+    expect(metrics).toContain('polymq_cluster_members{role="owner"} 1');
+    expect(metrics).toContain('polymq_cluster_members{role="standby"} 1');
+    expect(metrics).toMatch(/polymq_cluster_lease_left_seconds [01]\.\d+/);
 
     let owner = first;
     const killed = new Load('killed', () => clientOf(owner));

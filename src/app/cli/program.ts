@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../version.js';
 import { aliasCommand } from './alias.js';
+import { clusterCommand } from './cluster.js';
 import { configCommand } from './config.js';
 import { CommandFailure, EXIT, type Terminal } from './output.js';
 import { listCommands } from './list-commands.js';
@@ -26,6 +27,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
   sendCommand(program, terminal);
   messageCommands(program, terminal);
   aliasCommand(program, terminal);
+  clusterCommand(program, terminal);
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return EXIT.ok;

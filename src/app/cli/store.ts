@@ -1,11 +1,23 @@
 import type { Command } from 'commander';
+import { SystemIds } from '../../base/ids.js';
+import { silentLog } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
+import {
+  exportState,
+  importState,
+  type PortableFigures,
+  type PortableParts,
+} from '../../core/partition/portable.js';
 import { repairStore, verifyStore, type RepairStep, type StoreReport } from '../../journal/disk/index.js';
+import { readStoreFile, writeStoreFile } from '../store-file.js';
+import { withStoppedStore } from '../stopped-store.js';
+import { addSettings, configOf } from './options.js';
 import { CommandFailure, EXIT, type Terminal } from './output.js';
+import { size } from './table.js';
 
-/** `polymq store verify|repair <directory>`. Both want the broker to be stopped. */
+/** `polymq store verify|repair <directory>` and `polymq store export|import <file>`. All want the broker to be stopped. */
 export function storeCommand(program: Command, terminal: Terminal): void {
-  const group = program.command('store').description('look at a store directory, or repair it');
+  const group = program.command('store').description('look at a store, repair it, or carry it elsewhere');
   group
     .command('verify <directory>')
     .description('read all of a store and say what is wrong with it; changes nothing')
@@ -19,6 +31,41 @@ export function storeCommand(program: Command, terminal: Terminal): void {
     .action(async (directory: string, options: { apply?: boolean }) => {
       await repair(directory, options.apply === true, terminal);
     });
+  const exporting = group
+    .command('export <file>')
+    .description('write everything the configured store holds into a new file');
+  addSettings(exporting).action(async (file: string) => {
+    await carry(exporting, terminal, {
+      done: 'exported',
+      act: (parts) => writeStoreFile(file, exportState(parts)),
+    });
+  });
+  const importing = group
+    .command('import <file>')
+    .description('fill the configured store, which must be empty, from such a file');
+  addSettings(importing).action(async (file: string) => {
+    await carry(importing, terminal, {
+      done: 'imported',
+      act: (parts) => importState(parts, readStoreFile(file)),
+    });
+  });
+}
+
+async function carry(
+  command: Command,
+  terminal: Terminal,
+  work: { readonly done: string; readonly act: (parts: PortableParts) => Promise<PortableFigures> },
+): Promise<void> {
+  const { config } = configOf(command, terminal);
+  const { clock } = terminal;
+  const log = silentLog;
+  const figures = await orFailure(() =>
+    withStoppedStore({ config, clock, ids: new SystemIds(), log }, (journal) =>
+      work.act({ journal, clock, log }),
+    ),
+  );
+  const { messages, events, bodies, bytes } = figures;
+  terminal.out(`${work.done} ${messages} messages and ${events} events: ${bodies} bodies, ${size(bytes)}\n`);
 }
 
 async function verify(directory: string, terminal: Terminal): Promise<void> {

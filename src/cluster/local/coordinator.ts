@@ -49,6 +49,7 @@ export class LocalCoordinator implements Coordinator {
     return {
       name,
       epoch,
+      leaseLeftMs: Infinity,
       lost,
       release,
       get held() {

@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
-import type { Claim, Coordinator, Member } from '../contract.js';
+import type { Claim, Coordinator, Member, MemberAbout } from '../contract.js';
 import { isConflict } from './conflict.js';
 import { HeldClaim, type HeldClaimParts, type LeaseBucket } from './held-claim.js';
 import { decodeLease, encodeLease, LeaseWatch } from './leases.js';
@@ -27,6 +27,8 @@ export interface CoordinatorOptions {
   /** Unique in the cluster; letters, digits, `-` and `_`. */
   readonly id: string;
   readonly times?: CoordinatorTimes;
+  /** Goes along with every sign of life. */
+  readonly about?: () => MemberAbout;
   readonly clock: Clock;
   /** A clock that no operator and no time server moves, in ms. */
   readonly monotonicMs: () => number;
@@ -71,6 +73,7 @@ class NatsCoordinator implements Coordinator {
   readonly #kv: LeaseBucket;
   readonly #watch: LeaseWatch;
   readonly #membersSeen = new Map<string, number>();
+  readonly #abouts = new Map<string, MemberAbout>();
   readonly #watchers = new Set<(members: readonly Member[]) => void>();
   readonly #claimWatchers = new Set<() => void>();
   readonly #held = new Map<string, HeldClaim>();
@@ -104,7 +107,10 @@ class NatsCoordinator implements Coordinator {
   }
 
   members(): readonly Member[] {
-    return this.#members;
+    return this.#members.map(({ id }) => {
+      const about = id === this.self.id ? this.#o.about?.() : this.#abouts.get(id);
+      return about === undefined ? { id } : { id, about };
+    });
   }
 
   watchMembers(seen: (members: readonly Member[]) => void): () => void {
@@ -223,11 +229,13 @@ class NatsCoordinator implements Coordinator {
   /** A member that ended without a word; should it live after all, its next sign brings it back. */
   async #bury(id: string): Promise<void> {
     this.#membersSeen.delete(id);
+    this.#abouts.delete(id);
     await this.#kv.delete(memberKey(id)).catch(() => undefined);
   }
 
   async #sayAlive(): Promise<void> {
-    await this.#kv.put(memberKey(this.self.id), String(this.#nextBeat()));
+    const sign = { beat: this.#nextBeat(), about: this.#o.about?.() };
+    await this.#kv.put(memberKey(this.self.id), JSON.stringify(sign));
   }
 
   /** Follows the bucket for as long as this coordinator lives. */
@@ -258,8 +266,14 @@ class NatsCoordinator implements Coordinator {
     const dot = entry.key.indexOf('.');
     const name = entry.key.slice(dot + 1);
     if (entry.key.startsWith('members.')) {
-      if (entry.operation === 'PUT') this.#membersSeen.set(name, now);
-      else this.#membersSeen.delete(name);
+      if (entry.operation === 'PUT') {
+        this.#membersSeen.set(name, now);
+        const about = aboutOf(entry.string());
+        if (about !== undefined) this.#abouts.set(name, about);
+      } else {
+        this.#membersSeen.delete(name);
+        this.#abouts.delete(name);
+      }
       this.#tellMembers();
     } else if (entry.key.startsWith('claims.')) {
       this.#watch.see(nameOf(name), entry.revision, now);
@@ -278,6 +292,14 @@ class NatsCoordinator implements Coordinator {
 
 function memberKey(id: string): string {
   return `members.${id}`;
+}
+
+function aboutOf(sign: string): MemberAbout | undefined {
+  try {
+    return (JSON.parse(sign) as { about?: MemberAbout }).about;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Names may hold anything, keys of a bucket may not. */

@@ -69,6 +69,12 @@ export class HeldClaim implements Claim {
     return !this.#isLost && monotonicMs() < end && clock.now() < wallMs;
   }
 
+  get leaseLeftMs(): number {
+    const { clock, monotonicMs } = this.#p;
+    const { monotonicMs: end, wallMs } = this.#validUntil;
+    return this.#isLost ? 0 : Math.max(0, Math.min(end - monotonicMs(), wallMs - clock.now()));
+  }
+
   release(): Promise<void> {
     this.#releasing ??= this.#release();
     return this.#releasing;

@@ -33,6 +33,7 @@ export interface JetStreamJournalOptions {
   readonly giveUpMs?: number;
   readonly clock: Clock;
   readonly log: Log;
+  readonly onFollow?: (lag: number) => void;
   readonly onDeposed?: (reason: string) => void;
 }
 
@@ -68,6 +69,7 @@ function journalOf(options: JetStreamJournalOptions, extentBytes: number, takenO
     freshBytesMax: options.freshBytesMax ?? DEFAULT_FRESH_BYTES_MAX,
     minFreeBytes: options.minFreeBytes ?? 0,
     giveUpMs: options.giveUpMs ?? DEFAULT_GIVE_UP_MS,
+    onFollow: options.onFollow,
     onDeposed: options.onDeposed ?? (() => undefined),
   });
 }

@@ -41,6 +41,8 @@ export interface JetStreamJournalParts {
   readonly takenOver: Promise<Mark>;
   readonly clock: Clock;
   readonly log: Log;
+  /** While this one follows: how many messages of the stream it had not read yet. */
+  readonly onFollow: ((lag: number) => void) | undefined;
   /** Another owner has the journal: nothing is committed here any more. */
   readonly onDeposed: (reason: string) => void;
 }
@@ -139,7 +141,7 @@ export class JetStreamJournal implements Journal {
 
   /** Reads what the owner of the time writes, until this one has taken over; resolves with the sequence that is next. */
   async #follow(reader: LogReader, from: number): Promise<number> {
-    const { stream, takenOver, clock } = this.#p;
+    const { stream, takenOver, clock, onFollow } = this.#p;
     const state = { isOver: false, next: from };
     const over = takenOver.then(
       () => void (state.isOver = true),
@@ -150,6 +152,7 @@ export class JetStreamJournal implements Journal {
     while (!state.isOver) {
       try {
         const last = await stream.lastSeq();
+        onFollow?.(Math.max(0, last + 1 - state.next));
         await stream.read(state.next, last, (message) => {
           reader.take(message);
           state.next = message.seq + 1;

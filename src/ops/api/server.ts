@@ -6,6 +6,7 @@ import type { IdSource } from '../../base/ids.js';
 import type { Log } from '../../base/log.js';
 import type { Address } from '../../connectors/kit/connector.js';
 import { TcpListener } from '../../connectors/kit/tcp-listener.js';
+import type { ClusterStatus } from '../cluster-status.js';
 import type { Readiness } from '../health.js';
 import type { Metrics } from '../metrics.js';
 import { aliasRoutes } from './aliases.js';
@@ -30,6 +31,8 @@ export interface ApiOptions extends ApiAccess {
   readonly metrics: Metrics;
   readonly readiness: () => Readiness;
   readonly addresses: () => readonly Address[];
+  /** Absent: this broker runs alone. */
+  readonly cluster?: (() => ClusterStatus) | undefined;
   readonly log: Log;
   readonly version: string;
 }
@@ -100,6 +103,10 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   });
   app.get('/metrics', async (_request, reply) => {
     return reply.type(options.metrics.contentType).send(await options.metrics.render());
+  });
+  app.get('/api/v1/cluster', () => {
+    if (options.cluster === undefined) throw new BrokerError('not-found', 'this broker runs alone');
+    return options.cluster();
   });
   aliasRoutes(app, brokerOf);
   queueRoutes(app, brokerOf);

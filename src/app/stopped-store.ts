@@ -1,0 +1,60 @@
+import type { Clock } from '../base/clock.js';
+import type { IdSource } from '../base/ids.js';
+import type { Log } from '../base/log.js';
+import { BrokerError } from '../core/errors.js';
+import type { Journal } from '../core/ports/journal.js';
+import { openJetStreamJournal } from '../journal/jetstream/index.js';
+import { CLAIM, joinCluster } from './cluster.js';
+import { openJournal } from './journal.js';
+import type { Config } from './settings.js';
+
+interface StoppedStoreParts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly log: Log;
+}
+
+/** Gives `use` the journal of a store that nobody serves, and closes it. Rejects while a broker runs on it. */
+export async function withStoppedStore<T>(
+  parts: StoppedStoreParts,
+  use: (journal: Journal) => Promise<T>,
+): Promise<T> {
+  const { config, clock, log } = parts;
+  if (config.store.engine === 'nats') return withCluster(parts, use);
+  if (config.store.engine === 'memory')
+    throw new BrokerError('invalid-argument', 'a store in memory holds nothing once its broker has ended');
+  const journal = await openJournal({ config: config.store, clock, log });
+  try {
+    return await use(journal);
+  } finally {
+    await journal.close();
+  }
+}
+
+async function withCluster<T>(
+  { config, clock, ids, log }: StoppedStoreParts,
+  use: (journal: Journal) => Promise<T>,
+): Promise<T> {
+  const about = (): { role: string } => ({ role: 'tool' });
+  const cluster = await joinCluster({ config, id: ids.uuid(), about, clock, log });
+  try {
+    const claim = await cluster.coordinator.claim(CLAIM);
+    if (claim === undefined)
+      throw new BrokerError('precondition', 'a node of this cluster serves: stop all of them first');
+    const journal = await openJetStreamJournal({
+      ...(await cluster.openStreams()),
+      claim: claim.epoch,
+      clock,
+      log,
+    });
+    try {
+      return await use(journal);
+    } finally {
+      await journal.close();
+    }
+  } finally {
+    await cluster.coordinator.close();
+    await cluster.close();
+  }
+}
