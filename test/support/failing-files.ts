@@ -10,7 +10,11 @@ import type {
 export class FailingFiles implements FileLayer {
   readonly #below: FileLayer;
   #writes: { readonly code: string; left: number } | undefined;
+  #fills: { readonly code: string; left: number } | undefined;
   #syncs: { readonly code: string; left: number } | undefined;
+  #held: (() => void)[] | undefined;
+  /** Writes of nothing but zeros that were asked for. */
+  fills = 0;
   #opens: { readonly code: string; left: number } | undefined;
   /** Reported instead of the real one. */
   freeBytes: number | undefined;
@@ -19,9 +23,14 @@ export class FailingFiles implements FileLayer {
     this.#below = below;
   }
 
-  /** The next `count` writes write half of their bytes and fail. */
+  /** The next `count` writes of entries write half of their bytes and fail. */
   failWrites(code: string, count = Number.POSITIVE_INFINITY): void {
     this.#writes = { code, left: count };
+  }
+
+  /** The next `count` writes of nothing but zeros write half of them and fail. */
+  failFills(code: string, count = Number.POSITIVE_INFINITY): void {
+    this.#fills = { code, left: count };
   }
 
   failSyncs(code: string, count = Number.POSITIVE_INFINITY): void {
@@ -33,8 +42,21 @@ export class FailingFiles implements FileLayer {
     this.#opens = { code, left: count };
   }
 
+  /** Writes of nothing but zeros wait for `releaseFills`. */
+  holdFills(): void {
+    this.#held = [];
+  }
+
+  releaseFills(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const write of held) write();
+  }
+
   heal(): void {
+    this.releaseFills();
     this.#writes = undefined;
+    this.#fills = undefined;
     this.#syncs = undefined;
     this.#opens = undefined;
   }
@@ -45,9 +67,13 @@ export class FailingFiles implements FileLayer {
     const file = await this.#below.open(path, mode);
     return {
       write: (buffers, offset, durable, done) => {
-        const failed = due(this.#writes);
+        const zeros = buffers.every((buffer) => buffer.every((byte) => byte === 0));
+        const failed = due(zeros ? this.#fills : this.#writes);
+        if (zeros) this.fills += 1;
         if (failed === undefined) {
-          file.write(buffers, offset, durable, done);
+          const write = (): void => file.write(buffers, offset, durable, done);
+          if (zeros && this.#held !== undefined) this.#held.push(write);
+          else write();
           return;
         }
         const first = buffers[0] as Uint8Array;

@@ -3,6 +3,7 @@ import type { Position } from '../../core/ports/journal.js';
 import type { Batch } from './batch.js';
 import { restampEntry } from './entry.js';
 import type { Done } from './file-layer.js';
+import { Filler } from './filler.js';
 import type { Segment, SegmentStore } from './segments.js';
 
 /** Batches being written at once. */
@@ -23,6 +24,7 @@ export interface BatchSource {
 
 export interface CommitterOptions {
   readonly segments: SegmentStore;
+  readonly extentBytes: number;
   readonly epoch: number;
   /** Whether a forced batch is synced before it counts as committed. */
   readonly syncForced: boolean;
@@ -52,6 +54,7 @@ export class Committer {
   readonly stats: CommitStats = { groups: 0, syncs: 0, commitMsMax: 0, commitMsTotal: 0 };
   readonly #o: CommitterOptions;
   readonly #source: BatchSource;
+  readonly #filler: Filler;
   #inFlight: Batch[] = [];
   /** Everything below was written and reported; everything below `#synced` is durable. */
   #committed: Position;
@@ -68,6 +71,11 @@ export class Committer {
   constructor(options: CommitterOptions, source: BatchSource, logEnd: Position) {
     this.#o = options;
     this.#source = source;
+    this.#filler = new Filler({
+      extentBytes: options.extentBytes,
+      onFilled: () => this.pump(),
+      onSyncFailed: (error) => this.fail(error, true),
+    });
     this.#committed = logEnd;
     this.#synced = logEnd;
   }
@@ -108,7 +116,7 @@ export class Committer {
       }
       // A sync that covers more than the batch's own bytes has to be the only thing that happens.
       if (busy > 0 && this.#dirty.length > 0 && this.#mustSync(batch)) return;
-      if (batch.segment.file === undefined) return;
+      if (batch.segment.file === undefined || this.#filler.blocks(batch)) return;
       this.#source.take(batch);
       this.#launch(batch);
     }
@@ -154,6 +162,7 @@ export class Committer {
     const ownBytesOnly = batch.durable && this.#dirty.length === 0;
     if (!ownBytesOnly) this.#markDirty(batch.segment);
     this.#syncing = batch.durable && !ownBytesOnly;
+    if (ownBytesOnly) this.#filler.follow(batch);
     file.write(batch.buffers(), batch.start - batch.segment.start, ownBytesOnly, (error) => {
       if (error !== null) this.#failed(batch, error, !this.#o.harmless.has(error.code ?? ''));
       else if (ownBytesOnly || !batch.durable) this.#done(batch);

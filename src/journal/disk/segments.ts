@@ -20,6 +20,11 @@ export interface Segment {
   dirty: boolean;
   /** Nothing more is written to it. */
   finished: boolean;
+  /** The file's length beforehand: below it, writing makes nothing longer. */
+  roomBytes: number;
+  /** Zeros that are being written; nothing else may be written behind their beginning meanwhile. */
+  fill: { readonly from: number; readonly ended: Promise<unknown> } | undefined;
+  unfillable: boolean;
   /** Undefined until the file is ready, and again when nobody writes to it any more. */
   file: StoreFile | undefined;
   reader: Promise<StoreFile> | undefined;
@@ -27,6 +32,12 @@ export interface Segment {
   readers: number;
   whenUnread: (() => void) | undefined;
   readonly discarded: Set<number>;
+}
+
+/** A file to be written, and how long it is from its earlier use. */
+interface NewFile {
+  readonly file: StoreFile;
+  readonly bytes: number;
 }
 
 export interface SegmentStoreOptions {
@@ -49,8 +60,7 @@ export class SegmentStore {
   #spares: string[] = [];
   #spareNumber = 0;
   /** The file of the next segment, made ahead of time. */
-  #prepared:
-    { readonly extent: number; readonly path: string; readonly file: Promise<StoreFile> } | undefined;
+  #prepared: { readonly extent: number; readonly path: string; readonly file: Promise<NewFile> } | undefined;
   /** Renames and deletions run one after the other; nobody waits for them but `close`. */
   #housekeeping: Promise<void> = Promise.resolve();
   /** Called when a segment's bytes are no longer there. */
@@ -120,12 +130,12 @@ export class SegmentStore {
     this.#prepared = undefined;
     if (prepared === undefined) return;
     this.#later(async () => {
-      await (await prepared.file).close();
+      await (await prepared.file).file.close();
       await this.#options.files.remove(prepared.path);
     });
   }
 
-  #takeFile(extent: number, path: string): Promise<StoreFile> {
+  #takeFile(extent: number, path: string): Promise<NewFile> {
     const prepared = this.#prepared;
     if (prepared?.extent !== extent) return this.#createFile(path);
     this.#prepared = undefined;
@@ -137,7 +147,8 @@ export class SegmentStore {
   create(extent: number, extents: number, ready: Done): Segment {
     const segment = this.#make(extent, this.#options.epoch, extents);
     this.#takeFile(extent, this.path(segment)).then(
-      (file) => {
+      ({ file, bytes }) => {
+        segment.roomBytes = bytes;
         if (this.#segments.has(segment)) segment.file = file;
         else this.#later(() => file.close());
         ready(null);
@@ -175,9 +186,13 @@ export class SegmentStore {
   }
 
   #closeWriter(segment: Segment): void {
-    const file = segment.file;
+    const { file, fill } = segment;
     segment.file = undefined;
-    if (file !== undefined) this.#later(() => file.close());
+    if (file === undefined) return;
+    this.#later(async () => {
+      await fill?.ended;
+      await file.close();
+    });
   }
 
   /** Gives up a segment; its file becomes a spare or goes. */
@@ -227,6 +242,9 @@ export class SegmentStore {
       end: start,
       dirty: false,
       finished: false,
+      roomBytes: 0,
+      fill: undefined,
+      unfillable: extents > 1,
       file: undefined,
       reader: undefined,
       readers: 0,
@@ -238,18 +256,18 @@ export class SegmentStore {
     return segment;
   }
 
-  async #createFile(path: string): Promise<StoreFile> {
+  async #createFile(path: string): Promise<NewFile> {
     const { files, directory } = this.#options;
     const spare = this.#spares.pop();
     if (spare !== undefined) await files.rename(join(directory, spare), path);
     const file = await files.open(path, 'create');
     try {
       await files.syncDirectory(directory);
+      return { file, bytes: spare === undefined ? 0 : await file.size() };
     } catch (error) {
       await file.close();
       throw error;
     }
-    return file;
   }
 
   async #toSpare(path: string): Promise<void> {

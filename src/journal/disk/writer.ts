@@ -22,6 +22,8 @@ const UNFORCED_DELAY_MS = 2;
  * the processor more than a dozen entries do, so one for all of them beats two for a few each.
  */
 const GATHER_MS = 0.5;
+/** So many entries are worth a commit of their own: it goes out while the callers of the one before are being served. */
+const WORTH_ENTRIES = 64;
 /** After a write failed for want of space, how long nothing is tried. */
 const RETRY_DELAY_MS = 100;
 /** Errors of a write that say nothing against the bytes written before: no space, too many open files. */
@@ -94,9 +96,9 @@ export class Writer implements BatchSource {
     this.#nextExtent = options.nextExtent;
     this.#next = options.nextExtent * options.extentBytes;
     this.#logEnd = options.logEnd;
-    const { segments, epoch, sync } = options;
+    const { segments, extentBytes, epoch, sync } = options;
     this.#committer = new Committer(
-      { segments, epoch, syncForced: sync === 'always', harmless: HARMLESS },
+      { segments, extentBytes, epoch, syncForced: sync === 'always', harmless: HARMLESS },
       this,
       options.logEnd,
     );
@@ -187,7 +189,7 @@ export class Writer implements BatchSource {
     const open = this.#open;
     if (open === undefined || busy) return undefined;
     const urgent = open.forced || this.#committer.hurried;
-    const many = this.#takenEntries > 1 && open.entries >= this.#takenEntries;
+    const many = open.entries >= Math.max(WORTH_ENTRIES, this.#takenEntries);
     return this.#unforcedDue || (urgent && (this.#due || many)) ? open : undefined;
   }
 
