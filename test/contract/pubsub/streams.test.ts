@@ -12,14 +12,17 @@ class Stream {
   readonly #listeners = new Map<string, (message?: unknown) => void>();
   responses: pubsub.StreamingPullResponse[] = [];
   failure: unknown;
+  /** What a peer that reads nothing leaves in the transport. */
+  readonly unread: (() => void)[] = [];
 
-  constructor(world: World, subscription: string, more: Fields = {}) {
+  constructor(world: World, subscription: string, more: Fields = {}, reads = true) {
     streamingPull(world.services)({
       on: (event: string, listener: (message?: unknown) => void) => this.#listeners.set(event, listener),
       write: (bytes: Uint8Array, accepted?: () => void) => {
         this.responses.push(fromBinary(pubsub.StreamingPullResponseSchema, bytes));
-        accepted?.();
-        return true;
+        if (reads) accepted?.();
+        else if (accepted !== undefined) this.unread.push(accepted);
+        return reads;
       },
       end: () => undefined,
       fail: (status: unknown) => (this.failure = status),
@@ -135,5 +138,51 @@ describe('the bound of a subscription', () => {
     world.clock.advance(300);
     await turns();
     expect(stream.texts).toHaveLength(2);
+  });
+});
+
+describe('the flow control of a stream', () => {
+  const bodies = async (world: World, count: number, bytes: number): Promise<void> => {
+    for (let i = 0; i < count; i++) {
+      await world.publishMessage('top', { data: Buffer.alloc(bytes, 'x'), attributes: { n: String(i) } });
+    }
+  };
+
+  it('holds at most the messages that the client asked for, and a thousand without', async () => {
+    const world = await worldWith({});
+    const all = Array.from({ length: 1200 }, (_, i) => ({ data: Buffer.from(String(i)) }));
+    await world.publishTogether('top', all.slice(0, 1000));
+    await world.publishTogether('top', all.slice(1000));
+    const two = new Stream(world, 'sub', { maxOutstandingMessages: 2n });
+    await turns();
+    expect(two.texts).toHaveLength(2);
+    two.close();
+    const many = new Stream(world, 'sub', { maxOutstandingMessages: 5000n });
+    await turns();
+    expect(many.texts).toHaveLength(1000);
+  });
+
+  it('holds at most the bytes that the client asked for, and one message in any case', async () => {
+    const world = await worldWith({});
+    await bodies(world, 6, 1000);
+    const some = new Stream(world, 'sub', { maxOutstandingBytes: 2500n });
+    await turns();
+    expect(some.texts).toHaveLength(3);
+    some.close();
+    const one = new Stream(world, 'sub', { maxOutstandingBytes: 10n });
+    await turns();
+    expect(one.texts).toHaveLength(1);
+  });
+
+  it('hands a peer that does not read no more than the window', async () => {
+    const world = await worldWith({});
+    await bodies(world, 24, 1024 * 1024);
+    const slow = new Stream(world, 'sub', {}, false);
+    await turns();
+    const taken = slow.texts.length;
+    expect(taken).toBe(8);
+    for (const read of slow.unread.splice(0)) read();
+    await turns();
+    expect(slow.texts.length).toBeGreaterThan(taken);
   });
 });

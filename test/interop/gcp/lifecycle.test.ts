@@ -56,7 +56,9 @@ describe('a restart', () => {
 
 describe('a shutdown', () => {
   it('closes streams so that clients go elsewhere', async () => {
-    const server = await startServer({ connectors: ['gcp'], config: { store: { engine: 'memory' } } });
+    // Waiting for streams to end by themselves would take longer than this test may.
+    const config = { store: { engine: 'memory' as const }, shutdown: { graceMs: 600_000 } };
+    const server = await startServer({ connectors: ['gcp'], config });
     const clients = connectClients(server.address('gcp').port);
     await clients.publisher.createTopic({ name: topicName('closing') });
     await clients.subscriber.createSubscription({
@@ -69,7 +71,6 @@ describe('a shutdown', () => {
     const ended = new Promise((resolve) => call.on('error', resolve));
     call.write({ subscription: subscriptionName('closing'), streamAckDeadlineSeconds: 10 });
     await eventually(() => responses === 1);
-    const started = Date.now();
     const stopped = server.stop();
     expect(await ended).toMatchObject({
       code: status.UNAVAILABLE,
@@ -77,7 +78,6 @@ describe('a shutdown', () => {
     });
     await clients.close();
     await stopped;
-    expect(Date.now() - started).toBeLessThan(1900);
   });
 
   it('ends old streams by age', async () => {
