@@ -103,6 +103,8 @@ interface Wait {
  */
 export class RawAmqp {
   readonly socket: Socket;
+  /** Bytes of the largest frame that came, all of it. */
+  largestFrame = 0;
   readonly #answers: string[] = [];
   readonly #waits: Wait[] = [];
   #rest: Buffer = Buffer.alloc(0);
@@ -315,6 +317,7 @@ export class RawAmqp {
       if (this.#rest.length < 7) return;
       const size = this.#rest.readUInt32BE(3);
       if (this.#rest.length < size + 8) return;
+      this.largestFrame = Math.max(this.largestFrame, size + 8);
       const type = this.#rest.readUInt8(0);
       const channel = this.#rest.readUInt16BE(1);
       const payload = this.#rest.subarray(7, 7 + size);

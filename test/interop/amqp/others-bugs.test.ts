@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ChannelName } from '../../../src/core/channel-name.js';
 import type { FieldValue } from '../../../src/connectors/amqp/wire/field-table.js';
 import { RawAmqp, table } from '../../support/raw-amqp.js';
 import type { AmqpServer } from './amqp-server.js';
@@ -135,6 +136,10 @@ const CASES: readonly Case[] = [
   },
 ];
 
+/** Answers of one kind that came; the others are looked at elsewhere. */
+const only = (answers: readonly string[], start: string): readonly string[] =>
+  answers.filter((text) => text.startsWith(start));
+
 let server: AmqpServer;
 let raw: RawAmqp;
 beforeAll(async () => {
@@ -151,4 +156,96 @@ describe('what went wrong elsewhere is right here', () => {
     expect(await run(raw)).toEqual(expected);
     expect(server.logged).toEqual([]);
   });
+});
+
+it('a consumer that holds much and acknowledges nothing keeps none of its connection waiting', async () => {
+  const qos = (channel: number, prefetchCount: number): void =>
+    raw.send(channel, 'basic.qos', { prefetchSize: 0, prefetchCount, global: false });
+  await raw.declare('b.slow');
+  await raw.declare('b.quick');
+  await raw.call(2, 'channel.open', { reserved1: '' });
+  for (let i = 0; i < 1000; i++) raw.publish('b.slow', 'x');
+  // What a call gives back is the next answer, whichever it is.
+  const answers: string[] = [];
+  qos(1, 1000);
+  answers.push(await raw.consume('b.slow', 'slow'));
+  qos(1, 1);
+  answers.push(await raw.consume('b.quick', 'sibling'));
+  qos(2, 1);
+  answers.push(await raw.consume('b.quick', 'other', {}, 2));
+  for (let i = 0; i < 2; i++) raw.publish('b.quick', 'quick');
+  answers.push(...(await raw.rest(500)));
+  expect(answers.filter((text) => text.includes('/b.quick'))).toHaveLength(2);
+  expect(answers.filter((text) => text.includes('/b.slow'))).toHaveLength(1000);
+});
+
+it('a global prefetch that is raised holds for consumers that run', async () => {
+  const qos = (prefetchCount: number): Promise<string> =>
+    raw.call(1, 'basic.qos', { prefetchSize: 0, prefetchCount, global: true });
+  await raw.declare('b.eta');
+  for (let i = 0; i < 6; i++) raw.publish('b.eta', `m${String(i)}`);
+  await qos(2);
+  await raw.consume('b.eta', 'worker');
+  expect(only(await raw.rest(), 'deliver')).toHaveLength(2);
+  // Celery does this for each task with a time of its own: it keeps the task, and wants another one.
+  for (const [count, more] of [
+    [3, 1],
+    [5, 2],
+    [2, 0],
+    [0, 1],
+  ] as const) {
+    const answers = [await qos(count), ...(await raw.rest())];
+    expect([count, only(answers, 'deliver').length]).toEqual([count, more]);
+  }
+});
+
+it('figures are exact after a rejected requeue, a purge and everything else', async () => {
+  const figures = (): unknown => {
+    const stats = server.broker.queueStats('amqp.default.b.exact' as ChannelName);
+    return { ready: stats?.ready, inFlight: stats?.inFlight, bytes: stats?.bytes === 0 ? 0 : 'some' };
+  };
+  await raw.declare('b.exact', { arguments: table({ 'x-max-length': 3, 'x-overflow': 'reject-publish' }) });
+  for (let i = 0; i < 3; i++) raw.publish('b.exact', 'x'.repeat(1000));
+  // Twice: what was read and given back is neither counted nor lost twice.
+  for (let tag = 1; tag <= 2; tag++) {
+    expect(await raw.get('b.exact', false)).toMatch(/\+2 /);
+    raw.send(1, 'basic.reject', { deliveryTag: tag, requeue: true });
+  }
+  expect(await raw.declare('b.exact', { passive: true })).toBe('queue.declare-ok b.exact 3 0');
+  expect(figures()).toEqual({ ready: 3, inFlight: 0, bytes: 'some' });
+  await raw.get('b.exact', false);
+  expect(await raw.call(1, 'queue.purge', { ticket: 0, queue: 'b.exact', nowait: false })).toBe(
+    'queue.purge-ok 2',
+  );
+  expect(figures()).toEqual({ ready: 0, inFlight: 1, bytes: 'some' });
+  raw.send(1, 'basic.reject', { deliveryTag: 3, requeue: false });
+  expect(await raw.get('b.exact')).toBe('basic.get-empty');
+  expect(figures()).toEqual({ ready: 0, inFlight: 0, bytes: 0 });
+});
+
+it('the trail of a message that died often, in many queues, fits in the frames of who gets it', async () => {
+  const small = await RawAmqp.open(server.port, { frameMax: 4096 });
+  const name = (i: number): string => `b.hop.${String(i)}.${'n'.repeat(200)}`;
+  const hops = 30;
+  for (let i = 0; i < hops; i++) {
+    const next = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': name((i + 1) % hops) };
+    await small.declare(name(i), { arguments: table(next) });
+  }
+  small.publish(name(0), 'often');
+  let got = '';
+  for (let death = 0; death < hops * 2; death++) {
+    got = await until(small, name(death % hops), false);
+    const [, tag = ''] = /#(\d+)/.exec(got) ?? [];
+    small.send(1, 'basic.reject', { deliveryTag: Number(tag), requeue: false });
+  }
+  expect(got).toContain('"often"');
+  expect(small.largestFrame).toBeLessThanOrEqual(4096);
+  // The newest deaths are told, and what was the first.
+  expect(got).toContain(`queue:S"${name(hops - 2)}"`);
+  expect(got).toContain(`x-first-death-queue:S"${name(0)}"`);
+  // Who has larger frames is told all of it.
+  const all = await until(raw, name(0), false);
+  expect(all.match(/count:l2/g)).toHaveLength(hops);
+  expect(all).not.toContain('count:l1');
+  await small.close();
 });

@@ -1,6 +1,7 @@
 import type { BrokerError } from '../../../core/errors.js';
 import type { Consumer as BrokerConsumer, Delivery } from '../../../core/queue/types.js';
 import { AMQP_LIMITS } from '../config.js';
+import { withFittingTrail } from '../mapping/death-headers.js';
 import { withIntegerHeader } from '../mapping/extra-header.js';
 import { foreignParts } from '../mapping/foreign-message.js';
 import type { MessageParts } from '../mapping/message-origin.js';
@@ -262,7 +263,11 @@ export class AmqpChannel {
   /** Exchange, key and properties a delivery shows. */
   partsOf(delivery: Delivery, queue: Queue): MessageParts {
     const { frameMax } = this.host;
-    const parts = partsOf(delivery.message) ?? foreignParts(delivery.message, queue.name, frameMax);
+    const stored = partsOf(delivery.message);
+    const parts =
+      stored === undefined
+        ? foreignParts(delivery.message, queue.name, frameMax)
+        : withFittingTrail(stored, frameMax);
     if (queue.type === 'classic') return parts;
     return queue.type === 'quorum'
       ? withIntegerHeader(parts, 'x-delivery-count', delivery.receiveCount - 1, frameMax)

@@ -1,6 +1,9 @@
 import type { DeadLetterReason } from '../../../core/queue/types.js';
 import type { FieldTable, FieldValue } from '../wire/field-table.js';
-import { stringField } from '../wire/field-table.js';
+import { EMPTY_TABLE, stringField } from '../wire/field-table.js';
+import { CONTENT_HEADER_FIXED_BYTES, FRAME_OVERHEAD } from '../wire/frames.js';
+import { decodeProperties, encodeProperties } from '../wire/properties.js';
+import type { MessageParts } from './message-origin.js';
 
 /** RabbitMQ's words for why a message was dead-lettered. */
 export const DEATH_REASONS: Readonly<Record<DeadLetterReason, string>> = {
@@ -83,6 +86,27 @@ export function deathHeaders(
     out.set(`x-last-death-${key}`, stringField(value));
   }
   return out;
+}
+
+/**
+ * The properties with as many deaths, the newest ones, as fit in a frame: a content header cannot be split. What a publisher
+ * made too large stays too large.
+ */
+export function withFittingTrail(parts: MessageParts, frameMax: number): MessageParts {
+  const room = frameMax - CONTENT_HEADER_FIXED_BYTES - FRAME_OVERHEAD;
+  if (parts.properties.length <= room) return parts;
+  const properties = decodeProperties(parts.properties);
+  let deaths = deathsOf(properties.headers ?? EMPTY_TABLE);
+  let bytes = parts.properties;
+  while (bytes.length > room && deaths.length > 0) {
+    // Half of them at a time: that there are too many is rare, and that there are very many is, too.
+    deaths = deaths.slice(0, Math.floor(deaths.length / 2));
+    const headers = new Map(properties.headers);
+    if (deaths.length > 0) headers.set('x-death', { tag: 'A', value: deaths });
+    else headers.delete('x-death');
+    bytes = encodeProperties({ ...properties, headers });
+  }
+  return { ...parts, properties: bytes };
 }
 
 /**
