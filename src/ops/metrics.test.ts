@@ -68,6 +68,7 @@ describe('metrics', () => {
           }),
         },
       ],
+      security: () => ({ tokensRefused: 6, refusals: [{ kind: 'queue', access: 'read', count: 7 }] }),
       version: '1.2.3',
     });
     opened.push(metrics);
@@ -106,6 +107,8 @@ describe('metrics', () => {
     expect(valueOf(text, 'polymq_sends_refused')).toBe(1);
     expect(valueOf(text, 'polymq_sub_channels')).toBe(2);
     expect(valueOf(text, 'polymq_connector_connections{connector="aws"}')).toBe(2);
+    expect(valueOf(text, 'polymq_access_refused{kind="queue",access="read"}')).toBe(7);
+    expect(valueOf(text, 'polymq_tokens_refused')).toBe(6);
     expect(text).toContain('# TYPE own_seconds histogram');
     expect(valueOf(text, 'own_seconds_bucket{le="1"}')).toBe(3);
     expect(valueOf(text, 'polymq_connector_count{connector="aws",counter="requests"}')).toBe(8);

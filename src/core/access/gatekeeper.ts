@@ -3,8 +3,14 @@ import type { ChannelName } from '../channel-name.js';
 import { AuthorizedBroker } from './authorized-broker.js';
 import type { AccessPolicy, ClientGrants } from './policy.js';
 import { grantBit } from './policy.js';
-import type { Access, Requirement, ResourceKind } from './resource.js';
-import { AccessDenied } from './resource.js';
+import {
+  ACCESSES,
+  AccessDenied,
+  RESOURCE_KINDS,
+  type Access,
+  type Requirement,
+  type ResourceKind,
+} from './resource.js';
 
 /** A client as the rules see it: what it may do, and the broker that lets it do no more. */
 export interface Client {
@@ -32,6 +38,13 @@ export interface Gatekeeper {
    * queue named `{kind}.{key}` to the rules.
    */
   describe(registryKind: string, rule: RegistryRule): void;
+}
+
+/** How often an access was refused. */
+export interface Refusals {
+  readonly kind: ResourceKind;
+  readonly access: Access;
+  count: number;
 }
 
 /** Something long-lived that was allowed when it began. */
@@ -76,7 +89,9 @@ export class PolicyGate implements Gatekeeper {
   /** What runs on behalf of each client and has to end when its right does. */
   readonly #tracked = new Map<Tracked, GatedClient>();
   #policy: AccessPolicy;
-  denied = 0;
+  readonly #refusals: Refusals[] = RESOURCE_KINDS.flatMap((kind) =>
+    ACCESSES.map((access) => ({ kind, access, count: 0 })),
+  );
 
   constructor(broker: Broker, policy: AccessPolicy) {
     this.broker = broker;
@@ -85,6 +100,19 @@ export class PolicyGate implements Gatekeeper {
 
   get policy(): AccessPolicy {
     return this.#policy;
+  }
+
+  /** How often each access was refused since the start. */
+  get refusals(): readonly Readonly<Refusals>[] {
+    return this.#refusals;
+  }
+
+  /** Counts a refusal, and gives it. */
+  refused(clientId: string, requirement: Requirement): AccessDenied {
+    const { kind, access } = requirement;
+    const counted = this.#refusals.find((one) => one.kind === kind && one.access === access);
+    if (counted !== undefined) counted.count++;
+    return new AccessDenied(clientId, requirement);
   }
 
   clientOf(clientId: string): Client {
@@ -109,7 +137,7 @@ export class PolicyGate implements Gatekeeper {
     for (const [tracked, client] of [...this.#tracked]) {
       if (client.may(tracked.requirement)) continue;
       this.#tracked.delete(tracked);
-      tracked.end(new AccessDenied(client.clientId, tracked.requirement));
+      tracked.end(this.refused(client.clientId, tracked.requirement));
     }
   }
 
@@ -150,8 +178,7 @@ export class GatedClient implements Client {
 
   require(kind: ResourceKind, access: Access, channel: ChannelName): void {
     if ((this.#grantsOn(channel) & grantBit(kind, access)) !== 0) return;
-    this.#gate.denied++;
-    throw new AccessDenied(this.clientId, { kind, access, channel });
+    throw this.#gate.refused(this.clientId, { kind, access, channel });
   }
 
   sees(kind: ResourceKind, channel: ChannelName): boolean {

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { NO_IDENTITY, type Identity } from '../../connectors/kit/identity.js';
 import type { TlsSource } from '../../connectors/kit/tls-gate.js';
-import { OpenGate, PolicyGate, type Gatekeeper } from '../../core/access/gatekeeper.js';
+import { OpenGate, PolicyGate, type Gatekeeper, type Refusals } from '../../core/access/gatekeeper.js';
 import type { AccessPolicy } from '../../core/access/policy.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { AuthenticationConfig, AuthorizationConfig, SecurityConfig } from '../config/security.js';
@@ -29,6 +29,14 @@ interface Part {
   readonly refresh: () => boolean;
 }
 
+/** What was refused since the start. */
+export interface SecurityFigures {
+  /** Undefined: tokens are not looked at. */
+  readonly tokensRefused: number | undefined;
+  /** Empty: there are no rules. */
+  readonly refusals: readonly Readonly<Refusals>[];
+}
+
 /** Who clients are, what they may do, and what is spoken with them; all of it replaced while the broker runs. */
 export class Security {
   readonly identity: Identity;
@@ -39,6 +47,7 @@ export class Security {
   readonly #timers = new Map<Part, Timer>();
   readonly #faults = new Map<Part, string>();
   readonly #authorization: AuthorizationConfig;
+  #verifier: TokenVerifier | undefined;
   #policyText = '';
   #policy: AccessPolicy | undefined;
   #gate: PolicyGate | undefined;
@@ -58,6 +67,7 @@ export class Security {
     if (config.authentication.enable) {
       const verifier = new TokenVerifier(config.authentication.jwtConfig, clock);
       this.identity = verifier;
+      this.#verifier = verifier;
       this.#parts.push({ name: 'token key', everySeconds: autoReload, refresh: () => verifier.refresh() });
     } else {
       this.identity = NO_IDENTITY;
@@ -74,6 +84,10 @@ export class Security {
     if (this.#policy === undefined) return new OpenGate(broker);
     this.#gate = new PolicyGate(broker, this.#policy);
     return this.#gate;
+  }
+
+  figures(): SecurityFigures {
+    return { tokensRefused: this.#verifier?.refused, refusals: this.#gate?.refusals ?? [] };
   }
 
   start(): void {

@@ -33,6 +33,8 @@ export class TokenVerifier implements Identity {
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
   readonly #watches = new Set<Watch>();
+  /** Tokens that were no good, since the start. */
+  refused = 0;
   #keyText: string;
   #key: KeyObject;
 
@@ -55,7 +57,10 @@ export class TokenVerifier implements Identity {
   async verify(token: string): Promise<string> {
     const key = this.#key;
     const known = token.length > TOKEN_CHARS_MAX ? undefined : await this.#read(token, key);
-    if (known === undefined) throw new BrokerError('unauthenticated', 'the token is not valid');
+    if (known === undefined) {
+      this.refused++;
+      throw new BrokerError('unauthenticated', 'the token is not valid');
+    }
     // Verified with a key that was replaced meanwhile: good for this call, not for later ones.
     if (key === this.#key) this.#remember(token, known);
     return known.clientId;
