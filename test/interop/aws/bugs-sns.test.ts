@@ -1,3 +1,9 @@
+import { CreateTopicCommand } from '@aws-sdk/client-sns';
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  SetQueueAttributesCommand,
+} from '@aws-sdk/client-sqs';
 import { createPublicKey, verify, X509Certificate } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Queues, refusal, startAwsServer, type AwsServer } from './aws-server.js';
@@ -126,6 +132,37 @@ describe('subscriptions', () => {
       b: { DataType: 'Binary', BinaryValue: new Uint8Array([1, 2]) },
       n: { DataType: 'Number.int', StringValue: '7' },
     });
+  });
+});
+
+describe('the start of a service bus', () => {
+  it('MassTransit/MassTransit#2023: two instances set up the same topology at once, and messages flow', async () => {
+    const { sqs, sns } = server;
+    const start = async () => {
+      const { TopicArn = '' } = await sns.send(new CreateTopicCommand({ Name: 'bus-event' }));
+      const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: 'bus-endpoint' }));
+      const ask = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
+      const arn = (await sqs.send(ask)).Attributes?.['QueueArn'] ?? '';
+      await topics.subscribe(TopicArn, arn, { RawMessageDelivery: 'true' });
+      const Policy = JSON.stringify({
+        Version: '2012-10-17',
+        Statement: [
+          {
+            Effect: 'Allow',
+            Principal: '*',
+            Action: 'sqs:SendMessage',
+            Resource: arn,
+            Condition: { ArnLike: { 'aws:SourceArn': TopicArn } },
+          },
+        ],
+      });
+      await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy } }));
+      return { TopicArn, QueueUrl };
+    };
+    const [one, other] = await Promise.all([start(), start()]);
+    expect(one).toEqual(other);
+    await topics.publish(one.TopicArn, 'event');
+    expect(await bodiesOf(one.QueueUrl)).toEqual(['event']);
   });
 });
 

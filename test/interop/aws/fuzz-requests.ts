@@ -216,16 +216,17 @@ export function formOf(fields: Readonly<Record<string, unknown>>): URLSearchPara
   return form;
 }
 
-/** Header form of a SigV4 signature over host and time of a POST to `/`: right, until it is damaged. */
+/** Header form of a SigV4 signature of a POST over host and time alone: right, until it is damaged. */
 export function signed(
   body: Buffer,
-  { host, service, secret, at }: { host: string; service: string; secret: string; at: Date },
+  given: { host: string; service: string; secret: string; at: Date; path?: string },
 ): Record<string, string> {
+  const { host, service, secret, at, path = '/' } = given;
   const time = at.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const scope = `${time.slice(0, 8)}/us-east-1/${service}/aws4_request`;
   const sha = (data: Buffer | string): string => createHash('sha256').update(data).digest('hex');
   const names = 'host;x-amz-date';
-  const canonical = `POST\n/\n\nhost:${host}\nx-amz-date:${time}\n\n${names}\n${sha(body)}`;
+  const canonical = `POST\n${path}\n\nhost:${host}\nx-amz-date:${time}\n\n${names}\n${sha(body)}`;
   let key: Buffer = Buffer.from(`AWS4${secret}`);
   for (const part of scope.split('/')) key = createHmac('sha256', key).update(part).digest();
   const signature = createHmac('sha256', key)

@@ -3,6 +3,7 @@ import { CreateQueueCommand, GetQueueUrlCommand, ListQueuesCommand, SQSClient } 
 import { XMLParser } from 'fast-xml-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../src/base/clock.js';
+import { signed } from './fuzz-requests.js';
 import { CREDENTIALS, Queues, refusal, startAwsServer, type AwsServer } from './aws-server.js';
 
 let server: AwsServer;
@@ -63,6 +64,22 @@ describe('static credentials', () => {
       code: 'SignatureDoesNotMatch',
       status: 403,
     });
+  });
+
+  it("take a form at the queue's own path, signed over host and date alone (celery/kombu#2260)", async () => {
+    const path = new URL(await new Queues(server).create({}, 'kombu')).pathname;
+    const body = Buffer.from('Action=SendMessage&MessageBody=x&Version=2012-11-05');
+    const { secretAccessKey: secret } = CREDENTIALS;
+    const host = `127.0.0.1:${server.port}`;
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      ...signed(body, { host, service: 'sqs', secret, at: new Date(), path }),
+    };
+    const send = (to: string): Promise<Response> =>
+      fetch(server.url + to, { method: 'POST', headers, body: new Uint8Array(body) });
+    expect((await send(path)).status).toBe(200);
+    // The path is signed, too.
+    expect((await send(`${path}x`)).status).toBe(403);
   });
 
   it('let an SDK correct its clock by ours, also after days in which its connection was closed', async () => {
