@@ -12,6 +12,8 @@ import { CLAIM, type Cluster, type Streams } from './cluster.js';
 
 /** How often a node that waits asks for the claim, when it hears nothing. */
 const ASK_MS = 150;
+/** A standby with less to read than this keeps up. */
+const KEEPS_UP_MAX = 1_000;
 const REJOIN_MS = 500;
 const JOIN_TRIES = 20;
 
@@ -75,6 +77,13 @@ export class Ownership {
         return { id, host: String(host), role: String(role), epoch: Number(epoch), lag: Number(lag) };
       }),
     };
+  }
+
+  /** Whether somebody who has followed takes over when this node lets go. */
+  get hasFollower(): boolean {
+    return this.status().members.some(
+      ({ id, role, lag }) => id !== this.#p.id && role === 'standby' && lag < KEEPS_UP_MAX,
+    );
   }
 
   #about(): MemberAbout {

@@ -231,7 +231,9 @@ class Root implements RunningBroker {
         const open = (journal: Journal, tenure?: Tenure): Promise<OpenBroker> => {
           this.#journal = journal;
           const limits = { memoryBytesMax: config.store.memoryMaxBytes || Infinity };
-          return openBroker({ journal, clock, ids, log: own, peers, limits, ...(tenure && { tenure }) });
+          const lastCheckpoint = (): boolean => this.#ownership?.hasFollower !== true;
+          const shared = { clock, ids, log: own, peers, limits, lastCheckpoint };
+          return openBroker({ journal, ...shared, ...(tenure && { tenure }) });
         };
         if (this.#ownership !== undefined) this.#broker = await this.#ownership.takeOver(open);
         else if (this.#journal !== undefined) this.#broker = await open(this.#journal);

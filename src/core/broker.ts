@@ -68,6 +68,8 @@ export interface BrokerOptions {
   readonly peers?: LivePeers;
   /** While it is not held nothing is answered from memory. Default: nobody else has the journal. */
   readonly tenure?: Tenure;
+  /** Asked at the close: whether a last checkpoint is written. Default: yes. No, when somebody waits who has the state already. */
+  readonly lastCheckpoint?: () => boolean;
 }
 
 /** Figures of the whole broker, read at scrape time. */
@@ -121,9 +123,11 @@ class LocalBroker implements OpenBroker {
   readonly #changes: Changes;
   readonly #live: LiveService;
   #housekeeping: Housekeeping | undefined;
+  readonly #lastCheckpoint: () => boolean;
   #closing: Promise<void> | undefined;
 
   constructor(options: BrokerOptions) {
+    this.#lastCheckpoint = options.lastCheckpoint ?? (() => true);
     const scheduler = new Scheduler(options.clock);
     const timeouts = new Timeouts();
     this.#core = {
@@ -355,7 +359,7 @@ class LocalBroker implements OpenBroker {
     this.#core.scheduler.stop();
     this.#core.pipeline.flushSide();
     await this.#core.journal.flush().catch(() => undefined);
-    await this.#housekeeping?.close();
+    await this.#housekeeping?.close(this.#lastCheckpoint());
     this.#core.pipeline.close();
     await this.#core.journal.close();
   }

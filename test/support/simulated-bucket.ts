@@ -109,8 +109,7 @@ export class SimulatedBucketClient implements LeaseBucket {
       watchers.delete(hear);
       wake();
     };
-    const news: Partial<QueuedIterator<KvWatchEntry>> = { [Symbol.asyncIterator]: iterate, stop };
-    return news;
+    return { [Symbol.asyncIterator]: iterate, stop } as unknown as QueuedIterator<KvWatchEntry>;
   }
 
   #ask<T>(act: () => T, timeoutMs = TIMEOUT_MS): Promise<T> {

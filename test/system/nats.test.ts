@@ -63,11 +63,16 @@ class Load {
 
 const clients = new Map<number, SQSClient>();
 
-/** A client of the port that the node named last: a node that begins again has new ones. */
-function clientOf(broker: BrokerProcess): SQSClient {
+/** The port that the node named last. */
+function portOf(broker: BrokerProcess, listener: string): number {
   const line = broker.lines.findLast(({ addresses }) => addresses !== undefined);
   const addresses = line?.['addresses'] as Readonly<Record<string, string>>;
-  const port = Number(addresses['aws']?.split(':').at(-1));
+  return Number(addresses[listener]?.split(':').at(-1));
+}
+
+/** A client of the port that the node named last: a node that begins again has new ones. */
+function clientOf(broker: BrokerProcess): SQSClient {
+  const port = portOf(broker, 'aws');
   const client = clients.get(port) ?? newClient(port);
   clients.set(port, client);
   return client;
@@ -183,16 +188,16 @@ describe.skipIf(natsMissing !== undefined)('two nodes on three NATS servers', ()
     await expect(
       clientOf(second).send(new SendMessageCommand({ QueueUrl: QUEUE, MessageBody: 'x' })),
     ).rejects.toMatchObject({ name: 'ServiceUnavailable', $metadata: { httpStatusCode: 503 } });
-    expect((await fetch(`http://127.0.0.1:${second.port('api')}/ready`)).status).toBe(503);
-    expect((await fetch(`http://127.0.0.1:${second.port('api')}/health`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${portOf(second, 'api')}/ready`)).status).toBe(503);
+    expect((await fetch(`http://127.0.0.1:${portOf(second, 'api')}/health`)).status).toBe(200);
 
     // Both nodes tell the same of the cluster, by the command too.
     for (const asked of [first, second]) {
-      const shown = await runCli(['cluster', 'status', '--api', `http://127.0.0.1:${asked.port('api')}`]);
+      const shown = await runCli(['cluster', 'status', '--api', `http://127.0.0.1:${portOf(asked, 'api')}`]);
       expect(shown).toMatch(/ owner +1 +0\n/);
       expect(shown).toMatch(/ standby +0 +\d+\n/);
     }
-    const metrics = await (await fetch(`http://127.0.0.1:${first.port('api')}/metrics`)).text();
+    const metrics = await (await fetch(`http://127.0.0.1:${portOf(first, 'api')}/metrics`)).text();
     expect(metrics).toContain('polymq_cluster_members{role="owner"} 1');
     expect(metrics).toContain('polymq_cluster_members{role="standby"} 1');
     expect(metrics).toMatch(/polymq_cluster_lease_left_seconds [01]\.\d+/);
@@ -215,6 +220,7 @@ describe.skipIf(natsMissing !== undefined)('two nodes on three NATS servers', ()
     const polite = new Load('polite', () => clientOf(owner));
     await polite.until(200);
     const askedAt = performance.now();
+    const askedWallMs = Date.now();
     const exited = second.kill('SIGTERM');
     await serving(third);
     const handOverMs = performance.now() - askedAt;
@@ -234,9 +240,10 @@ describe.skipIf(natsMissing !== undefined)('two nodes on three NATS servers', ()
 
     // Figures, not verdicts: they are of the machine that runs this.
     const claimedMs = whenOwner(third) - stoppedWallMs(second);
+    const drainMs = whenOwner(third) - askedWallMs;
     console.log(
       `takeover after a crash ${takeoverMs.toFixed(0)} ms (owner after ${ownedMs} ms), hand-over ${handOverMs.toFixed(0)} ms ` +
-        `(owner ${claimedMs} ms after the other had stopped), ` +
+        `(owner after ${drainMs} ms, ${claimedMs} ms after the other had stopped), longest pause of senders ${polite.longestPauseMs.toFixed(0)} ms, ` +
         `longest pause with a NATS server gone ${server.longestPauseMs.toFixed(0)} ms`,
     );
     const found = await drain(clientOf(owner));

@@ -218,10 +218,10 @@ export class Housekeeping {
     }
   }
 
-  /** Waits for a running round, then writes a last checkpoint. */
-  async close(): Promise<void> {
+  /** Waits for a running round, then writes a last checkpoint when it is wanted. */
+  async close(lastCheckpoint: boolean): Promise<void> {
     await this.#running;
-    await this.run();
+    if (lastCheckpoint) await this.run();
   }
 }
 
