@@ -12,7 +12,7 @@ import {
 import type { ManualClock } from '../../../src/base/clock.js';
 import { SystemClock, type Clock } from '../../../src/base/clock.js';
 import { SystemIds } from '../../../src/base/ids.js';
-import { silentLog } from '../../../src/base/log.js';
+import { silentLog, type Log } from '../../../src/base/log.js';
 import { awsConfigSchema, createAwsConnector } from '../../../src/connectors/aws/index.js';
 import type { AwsConfig } from '../../../src/connectors/aws/index.js';
 import type { Connector } from '../../../src/connectors/kit/connector.js';
@@ -35,7 +35,7 @@ export interface AwsServer {
 export const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 
 export async function startAwsServer(
-  options: { readonly clock?: Clock; readonly config?: Partial<AwsConfig> } = {},
+  options: { readonly clock?: Clock; readonly config?: Partial<AwsConfig>; readonly log?: Log } = {},
 ): Promise<AwsServer> {
   const clock = options.clock ?? new SystemClock();
   const broker = await openBroker({ journal: new MemoryJournal(), clock, log: silentLog });
@@ -44,7 +44,7 @@ export async function startAwsServer(
     ...openAccess(broker),
     clock,
     ids: new SystemIds(),
-    log: silentLog,
+    log: options.log ?? silentLog,
     host: '127.0.0.1',
     version: '0.0.0',
   };
