@@ -79,4 +79,33 @@ describe('a broker that may not be the owner any more', () => {
     clock.advance(200);
     expect(taken).toEqual(['b', 'a']);
   });
+
+  it('takes no credit for what it read and did not hand over', async () => {
+    clock = new ManualClock();
+    broker = await openBroker({
+      journal: createMemoryJournal({ peekBytesMax: 0 }),
+      clock,
+      log: silentLog,
+      tenure,
+    });
+    await broker.change([{ do: 'create-queue', channel }]);
+    await send('a');
+    const taken: string[] = [];
+    broker.consume({
+      channel,
+      handOut: { kind: 'auto' },
+      credit: 1,
+      onDeliveries: (deliveries) =>
+        taken.push(...deliveries.map((one) => Buffer.from(one.message.body).toString())),
+      onCancel: () => undefined,
+    });
+    // The body is asked for in one turn and comes in a later one.
+    await Promise.resolve();
+    tenure.held = false;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(taken).toEqual([]);
+    tenure.held = true;
+    clock.advance(200);
+    await expect.poll(() => taken).toEqual(['a']);
+  });
 });

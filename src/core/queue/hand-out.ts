@@ -316,19 +316,28 @@ export class HandOut {
     this.#bodies.readAll(slots).then(
       (read) => {
         consumer.loading = false;
-        if (consumer.cancelled || !this.#core.tenure.held) this.#picker.putBack(slots);
-        else this.#hand(family, consumer, { slots, bodies: read });
+        if (consumer.cancelled || !this.#core.tenure.held) {
+          this.#giveCreditBack(consumer, slots);
+          this.#picker.putBack(slots);
+        } else {
+          this.#hand(family, consumer, { slots, bodies: read });
+        }
         this.#core.queues.touch(family);
         this.serveDirty();
       },
       (caught: unknown) => {
         consumer.loading = false;
-        consumer.credit += slots.length;
-        if (consumer.creditBytes !== Infinity)
-          for (const slot of slots) consumer.creditBytes += this.#core.queues.table.length(slot);
+        this.#giveCreditBack(consumer, slots);
         this.#unreadable(family, slots, caught);
       },
     );
+  }
+
+  /** For what was picked for a consumer and did not reach it. */
+  #giveCreditBack(consumer: ConsumerState, slots: readonly number[]): void {
+    consumer.credit += slots.length;
+    if (consumer.creditBytes === Infinity) return;
+    for (const slot of slots) consumer.creditBytes += this.#core.queues.table.length(slot);
   }
 
   #hand(family: Family, consumer: ConsumerState, batch: { slots: number[]; bodies: Uint8Array[] }): void {
