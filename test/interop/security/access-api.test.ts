@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { ChannelName } from '../../../src/core/channel-name.js';
+import { useSecuredServer } from './secured-server.js';
+
+const server = useSecuredServer();
+
+describe('the admin API', () => {
+  const ask = (path: string, bearer?: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = {
+      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+      'content-type': 'application/json',
+    };
+    return fetch(`http://127.0.0.1:${server().running.address('api').port}${path}`, { ...init, headers });
+  };
+
+  it('shows health and figures to everybody, and the rest to who has a token', async () => {
+    for (const path of ['/health', '/ready', '/metrics']) expect((await ask(path)).status).toBe(200);
+    expect((await ask('/api/v1/queues')).status).toBe(401);
+    expect((await ask('/api/v1/queues', server().tokens.root)).status).toBe(200);
+  });
+
+  it('counts what was refused', async () => {
+    const figure = async (series: string): Promise<number> => {
+      const text = await (await ask('/metrics')).text();
+      const line = text.split('\n').find((one) => one.startsWith(`polymq_${series} `));
+      return Number(line?.split(' ').at(-1));
+    };
+    const purges = 'access_refused{kind="queue",access="read"}';
+    const [tokensBefore, purgesBefore] = [await figure('tokens_refused'), await figure(purges)];
+    await server().running.broker.change([
+      { do: 'create-queue', channel: 'native.orders' as ChannelName, ifMissing: true },
+    ]);
+    expect((await ask('/api/v1/queues', 'nonsense')).status).toBe(401);
+    const purge = { method: 'POST', body: '{}' };
+    expect((await ask('/api/v1/queues/native.orders/purge', server().tokens.bob, purge)).status).toBe(403);
+    expect(await figure('tokens_refused')).toBe(tokensBefore + 1);
+    expect(await figure(purges)).toBe(purgesBefore + 1);
+  });
+
+  it('shows and does only what the rules allow', async () => {
+    await server().running.broker.change([
+      { do: 'create-queue', channel: 'native.orders' as ChannelName, ifMissing: true },
+      { do: 'create-queue', channel: 'native.reports' as ChannelName, ifMissing: true },
+    ]);
+    const { queues } = (await (await ask('/api/v1/queues', server().tokens.bob)).json()) as {
+      queues: { channel: string }[];
+    };
+    expect(queues.every(({ channel }) => channel.endsWith('reports'))).toBe(true);
+    const purge = { method: 'POST', body: '{}' };
+    expect((await ask('/api/v1/queues/native.orders/purge', server().tokens.bob, purge)).status).toBe(403);
+    const alias = {
+      method: 'POST',
+      body: JSON.stringify({ alias: 'native.x-reports', channel: 'native.reports' }),
+    };
+    expect((await ask('/api/v1/aliases', server().tokens.bob, alias)).status).toBe(403);
+    expect((await ask('/api/v1/aliases', server().tokens.root, alias)).status).toBe(201);
+  });
+});
