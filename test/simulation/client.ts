@@ -1,6 +1,7 @@
 import type { SimulatedBus } from '../support/simulated-bus.js';
 import type { Call, SettleCall } from './node.js';
-import { FIFO, PLAIN, type World } from './world.js';
+import { FIFO, PLAIN } from './queues.js';
+import type { World } from './world.js';
 
 const CALL_TIMEOUT_MS = 400;
 const PAUSE_MS_MAX = 160;

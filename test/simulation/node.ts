@@ -12,7 +12,9 @@ import { SimulatedBucketClient } from '../support/simulated-bucket.js';
 import { ProcessClock, type ClockFaults } from '../support/simulated-time.js';
 import { SimulatedConnection } from '../support/simulated-stream.js';
 import { withBrokerBug, withJournalBug } from './bugs.js';
-import { FIFO, PLAIN, Violation, type World } from './world.js';
+import { Violation } from './history.js';
+import { FIFO, PLAIN } from './queues.js';
+import type { World } from './world.js';
 
 const TIMES = { leaseMs: 500, beatMs: 100 };
 const EXTENT_BYTES = 8192;

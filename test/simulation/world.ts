@@ -10,12 +10,8 @@ import type { Bug } from './bugs.js';
 import { SimulatedClient } from './client.js';
 import { Disasters, WALL_OFFSET_MS_MAX } from './disasters.js';
 import { History, Violation } from './history.js';
+import { FIFO, PLAIN } from './queues.js';
 import { idOf, NodeProcess, type Serving } from './node.js';
-
-export { Violation } from './history.js';
-
-export const PLAIN = 'plain' as ChannelName;
-export const FIFO = 'fifo' as ChannelName;
 
 const NODES = 3;
 const CLIENTS = 3;
