@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrokerError } from '../../core/errors.js';
+import { GCP_LIMITS } from './config.js';
 import { compileFilter } from './filter.js';
 
 const attributes = new Map([
@@ -104,6 +105,61 @@ describe('filters', () => {
           expect(caught).toMatchObject({ kind: 'invalid-argument' });
         }
       }),
+    );
+  });
+
+  it('means what its parts mean', () => {
+    interface Part {
+      readonly text: string;
+      readonly holds: boolean;
+    }
+    const own = new Map([
+      ['a', 'one'],
+      ['b', 'two words'],
+      ['odd key.', '"quoted" \\'],
+    ]);
+    const key = fc.constantFrom('a', 'b', 'odd key.', 'missing');
+    const value = fc.constantFrom('one', 'on', 'two words', '"quoted" \\', '');
+    const quote = (text: string): string => JSON.stringify(text);
+    const predicate: fc.Arbitrary<Part> = fc.oneof(
+      key.map((name) => ({ text: `attributes:${quote(name)}`, holds: own.has(name) })),
+      fc.tuple(key, value).map(([name, text]) => ({
+        text: `attributes.${quote(name)} = ${quote(text)}`,
+        holds: own.get(name) === text,
+      })),
+      fc.tuple(key, value).map(([name, text]) => ({
+        text: `attributes.${quote(name)} != ${quote(text)}`,
+        holds: own.get(name) !== text,
+      })),
+      fc.tuple(key, value).map(([name, text]) => ({
+        text: `hasPrefix(attributes.${quote(name)}, ${quote(text)})`,
+        holds: own.get(name)?.startsWith(text) === true,
+      })),
+    );
+    const { whole } = fc.letrec<{ term: Part; whole: Part }>((tie) => ({
+      term: fc.oneof(
+        { weight: 3, arbitrary: predicate },
+        tie('term').map(({ text, holds }) => ({ text: `NOT (${text})`, holds: !holds })),
+        tie('whole').map(({ text, holds }) => ({ text: `(${text})`, holds })),
+      ),
+      whole: fc.oneof(
+        { weight: 2, arbitrary: tie('term') },
+        fc.array(tie('term'), { minLength: 2, maxLength: 3 }).map((terms) => ({
+          text: terms.map(({ text }) => text).join(' AND '),
+          holds: terms.every(({ holds }) => holds),
+        })),
+        fc.array(tie('term'), { minLength: 2, maxLength: 3 }).map((terms) => ({
+          text: terms.map(({ text }) => text).join(' OR '),
+          holds: terms.some(({ holds }) => holds),
+        })),
+      ),
+    }));
+    fc.assert(
+      fc.property(whole, ({ text, holds }) => {
+        fc.pre(Buffer.byteLength(text) <= GCP_LIMITS.filterBytesMax);
+        expect([text, compileFilter(text)(own)]).toEqual([text, holds]);
+      }),
+      { seed: 5, numRuns: 500 },
     );
   });
 });

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import avro, { type Type } from 'avsc';
+import { checkAvroBinary } from './avro-binary.js';
 import { avroJsonFault } from './avro-json.js';
 import { avroNode, type AvroNode } from './avro-node.js';
 import type { CompiledSchema, DataEncoding } from './compiled-schema.js';
@@ -66,8 +67,10 @@ class AvroSchema implements CompiledSchema {
 
   #checkBinary(data: Uint8Array): void {
     try {
+      checkAvroBinary(avroNode(this.#type), data);
       this.#type.fromBuffer(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
     } catch (error) {
+      if (error instanceof SchemaFault) throw error;
       throw new SchemaFault(`the data cannot be decoded: ${faultOf(error)}`);
     }
   }

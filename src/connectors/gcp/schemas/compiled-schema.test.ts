@@ -75,6 +75,18 @@ describe('Avro', () => {
     no(schema, '{"text":"a","count":1}', 'BINARY');
   });
 
+  it.each([
+    ['array', { type: 'array', items: 'double' }],
+    ['map', { type: 'map', values: 'string' }],
+  ])('does not believe how many items an %s of a few bytes has', (_, type) => {
+    const schema = compileSchema(Schema_Type.AVRO, JSON.stringify(type));
+    // 2^44 items, and as many in a block that says its size.
+    for (const count of ['808080808080 08', 'ffffffffffff07 02']) {
+      const data = Buffer.from(`${count}026102610261`.replaceAll(' ', ''), 'hex');
+      expect(() => schema.check(data, 'BINARY')).toThrow('more items than it can hold');
+    }
+  });
+
   it('knows primitives at the top, and recursion', () => {
     ok(avro('"string"'), '"x"');
     no(avro('"string"'), '1');
@@ -227,5 +239,60 @@ it('ends on anything with a fault or without', () => {
       },
     ),
     { seed: 4, numRuns: 80 },
+  );
+});
+
+it('takes or refuses any data for schemas that are whole', () => {
+  const avro = JSON.stringify({
+    type: 'record',
+    name: 'Any',
+    fields: [
+      { name: 'n', type: ['null', 'long'], default: null },
+      { name: 'list', type: { type: 'array', items: { type: 'map', values: 'double' } } },
+      { name: 'kind', type: { type: 'enum', name: 'Kind', symbols: ['A', 'B'] } },
+      { name: 'fixed', type: { type: 'fixed', name: 'Four', size: 4 } },
+      { name: 'next', type: ['null', 'Any'] },
+    ],
+  });
+  const proto = `syntax = "proto3"; message Any { repeated sint64 n = 1; map<string, bytes> m = 2; oneof o { Any next = 3;
+    double d = 4; } enum Kind { A = 0; B = 7; } Kind kind = 5; repeated fixed32 f = 6; }`;
+  const schemas = [
+    compileSchema(Schema_Type.AVRO, avro),
+    compileSchema(Schema_Type.PROTOCOL_BUFFER, proto),
+  ] as const;
+  const good = [
+    '{"n":{"long":1},"list":[{"a":1.5}],"kind":"A","fixed":"abcd","next":null}',
+    '{"n":["1","-2"],"m":{"a":"aGk="},"next":{"d":1},"kind":"B","f":[1]}',
+  ] as const;
+  schemas.forEach((schema, i) => schema.check(Buffer.from(good[i]!), 'JSON'));
+  const names = fc.constantFrom('n', 'list', 'kind', 'fixed', 'next', 'm', 'd', 'f', 'long', 'x');
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(fc.jsonValue(), fc.dictionary(names, tie('tree')), fc.array(tie('tree'))),
+  }));
+  const changed = fc
+    .tuple(fc.constantFrom(...good), fc.nat(), fc.string({ maxLength: 2 }))
+    .map(([text, at, piece]) => {
+      const place = at % text.length;
+      return Buffer.from(text.slice(0, place) + piece + text.slice(place + 1));
+    });
+  const data = fc.oneof(
+    tree.map((value) => Buffer.from(JSON.stringify(value))),
+    changed,
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  );
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...schemas),
+      fc.constantFrom('JSON', 'BINARY'),
+      data,
+      (schema, encoding, bytes) => {
+        try {
+          schema.check(bytes, encoding);
+        } catch (caught) {
+          expect(caught).toBeInstanceOf(SchemaFault);
+        }
+      },
+    ),
+    { seed: 6, numRuns: 400 },
   );
 });
