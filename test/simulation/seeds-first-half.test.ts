@@ -1,0 +1,3 @@
+import { simulationOfSeeds } from './seeds.js';
+
+simulationOfSeeds(0);
