@@ -3,7 +3,7 @@ import type { Position } from '../../core/ports/journal.js';
 import type { Batch } from './batch.js';
 import { restampEntry } from './entry.js';
 import type { Done } from './file-layer.js';
-import { Filler } from './filler.js';
+import { Preallocator } from './preallocator.js';
 import type { Segment, SegmentStore } from './segments.js';
 
 /** Batches being written at once. */
@@ -54,7 +54,7 @@ export class Committer {
   readonly stats: CommitStats = { groups: 0, syncs: 0, commitMsMax: 0, commitMsTotal: 0 };
   readonly #o: CommitterOptions;
   readonly #source: BatchSource;
-  readonly #filler: Filler;
+  readonly #preallocator: Preallocator;
   #inFlight: Batch[] = [];
   /** Everything below was written and reported; everything below `#synced` is durable. */
   #committed: Position;
@@ -71,9 +71,9 @@ export class Committer {
   constructor(options: CommitterOptions, source: BatchSource, logEnd: Position) {
     this.#o = options;
     this.#source = source;
-    this.#filler = new Filler({
+    this.#preallocator = new Preallocator({
       extentBytes: options.extentBytes,
-      onFilled: () => this.pump(),
+      onAllocated: () => this.pump(),
       onSyncFailed: (error) => this.fail(error, true),
     });
     this.#committed = logEnd;
@@ -116,7 +116,7 @@ export class Committer {
       }
       // A sync that covers more than the batch's own bytes has to be the only thing that happens.
       if (busy > 0 && this.#dirty.length > 0 && this.#mustSync(batch)) return;
-      if (batch.segment.file === undefined || this.#filler.blocks(batch)) return;
+      if (batch.segment.file === undefined || this.#preallocator.blocks(batch)) return;
       this.#source.take(batch);
       this.#launch(batch);
     }
@@ -162,7 +162,7 @@ export class Committer {
     const ownBytesOnly = batch.durable && this.#dirty.length === 0;
     if (!ownBytesOnly) this.#markDirty(batch.segment);
     this.#syncing = batch.durable && !ownBytesOnly;
-    if (ownBytesOnly) this.#filler.follow(batch);
+    if (ownBytesOnly) this.#preallocator.follow(batch);
     file.write(batch.buffers(), batch.start - batch.segment.start, ownBytesOnly, (error) => {
       if (error !== null) this.#failed(batch, error, !this.#o.harmless.has(error.code ?? ''));
       else if (ownBytesOnly || !batch.durable) this.#done(batch);

@@ -21,10 +21,10 @@ export interface Segment {
   /** Nothing more is written to it. */
   finished: boolean;
   /** The file's length beforehand: below it, writing makes nothing longer. */
-  roomBytes: number;
+  allocatedBytes: number;
   /** Zeros that are being written; nothing else may be written behind their beginning meanwhile. */
-  fill: { readonly from: number; readonly ended: Promise<unknown> } | undefined;
-  unfillable: boolean;
+  allocating: { readonly from: number; readonly ended: Promise<unknown> } | undefined;
+  unallocatable: boolean;
   /** Undefined until the file is ready, and again when nobody writes to it any more. */
   file: StoreFile | undefined;
   reader: Promise<StoreFile> | undefined;
@@ -148,7 +148,7 @@ export class SegmentStore {
     const segment = this.#make(extent, this.#options.epoch, extents);
     this.#takeFile(extent, this.path(segment)).then(
       ({ file, bytes }) => {
-        segment.roomBytes = bytes;
+        segment.allocatedBytes = bytes;
         if (this.#segments.has(segment)) segment.file = file;
         else this.#later(() => file.close());
         ready(null);
@@ -186,11 +186,11 @@ export class SegmentStore {
   }
 
   #closeWriter(segment: Segment): void {
-    const { file, fill } = segment;
+    const { file, allocating } = segment;
     segment.file = undefined;
     if (file === undefined) return;
     this.#later(async () => {
-      await fill?.ended;
+      await allocating?.ended;
       await file.close();
     });
   }
@@ -242,9 +242,9 @@ export class SegmentStore {
       end: start,
       dirty: false,
       finished: false,
-      roomBytes: 0,
-      fill: undefined,
-      unfillable: extents > 1,
+      allocatedBytes: 0,
+      allocating: undefined,
+      unallocatable: extents > 1,
       file: undefined,
       reader: undefined,
       readers: 0,

@@ -13,10 +13,10 @@ const BATCH_BYTES_MAX = 64 * 1024;
 /** What one batch counts for in the average. */
 const BATCH_WEIGHT = 1 / 16;
 
-export interface FillerOptions {
+export interface PreallocatorOptions {
   readonly extentBytes: number;
-  /** A fill has ended: batches may have waited for it. */
-  readonly onFilled: () => void;
+  /** Zeros have been written: batches may have waited for it. */
+  readonly onAllocated: () => void;
   /** A sync failed: what was written before may not be on the device, whatever it says later. */
   readonly onSyncFailed: (error: Error) => void;
 }
@@ -25,13 +25,13 @@ export interface FillerOptions {
  * Writes zeros ahead of small batches. A durable write to blocks that are there already costs the device and the processor half of one
  * that makes its file longer, which has to store where the new blocks are as well.
  */
-export class Filler {
-  readonly #o: FillerOptions;
+export class Preallocator {
+  readonly #o: PreallocatorOptions;
   readonly #zeros: Buffer;
   /** Of the latest batches, about. */
   #batchBytes = 0;
 
-  constructor(options: FillerOptions) {
+  constructor(options: PreallocatorOptions) {
     this.#o = options;
     this.#zeros = Buffer.alloc(Math.ceil(options.extentBytes * FILL_SHARE));
   }
@@ -39,7 +39,7 @@ export class Filler {
   /** Whether the batch has to wait: zeros on their way to its place might come after it. */
   blocks(batch: Batch): boolean {
     const { segment } = batch;
-    return segment.fill !== undefined && batch.end - segment.start > segment.fill.from;
+    return segment.allocating !== undefined && batch.end - segment.start > segment.allocating.from;
   }
 
   /** `batch` is being written: makes room behind it when there is little left and batches are small. */
@@ -47,33 +47,34 @@ export class Filler {
     const { segment } = batch;
     const end = batch.end - segment.start;
     this.#batchBytes += (batch.bytes - this.#batchBytes) * BATCH_WEIGHT;
-    if (this.#batchBytes > BATCH_BYTES_MAX || segment.fill !== undefined || segment.unfillable) return;
+    if (this.#batchBytes > BATCH_BYTES_MAX || segment.allocating !== undefined || segment.unallocatable)
+      return;
     const { extentBytes } = this.#o;
-    if (segment.roomBytes - end > extentBytes * AHEAD_SHARE_MIN) return;
-    const from = Math.max(segment.roomBytes, end + Math.ceil(extentBytes * MARGIN_SHARE));
+    if (segment.allocatedBytes - end > extentBytes * AHEAD_SHARE_MIN) return;
+    const from = Math.max(segment.allocatedBytes, end + Math.ceil(extentBytes * MARGIN_SHARE));
     const length = Math.min(this.#zeros.length, extentBytes - from);
-    if (length > 0) this.#fill(segment, from, length);
+    if (length > 0) this.#allocate(segment, from, length);
   }
 
-  #fill(segment: Segment, from: number, length: number): void {
+  #allocate(segment: Segment, from: number, length: number): void {
     const { file } = segment;
     if (file === undefined) return;
     const over = deferred<undefined>();
-    segment.fill = { from, ended: over.promise };
+    segment.allocating = { from, ended: over.promise };
     const ended = (): void => {
-      segment.fill = undefined;
+      segment.allocating = undefined;
       over.resolve(undefined);
-      this.#o.onFilled();
+      this.#o.onAllocated();
     };
     file.write([this.#zeros.subarray(0, length)], from, false, (error) => {
       if (error !== null) {
         // No place, most likely: the batches will say so themselves when they need it.
-        segment.unfillable = true;
+        segment.unallocatable = true;
         ended();
         return;
       }
       file.sync((failed) => {
-        if (failed === null) segment.roomBytes = from + length;
+        if (failed === null) segment.allocatedBytes = from + length;
         else this.#o.onSyncFailed(failed);
         ended();
       });
