@@ -130,7 +130,6 @@ const STEPS: readonly Step[] = [
 const DIFFERENCES: Readonly<Record<string, string>> = {
   'create one of Protocol Buffers': 'the emulator has none',
   'list schemas': "Google's default view has no definitions",
-  'commit it again': 'Google refuses it',
   'commit an incompatible one': 'Google refuses it',
   'list the revisions': 'those that were refused are not there, and the newest comes first',
   'validate one that lacks a field with a default': 'a default stands for the field, as Avro means it',
