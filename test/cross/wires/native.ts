@@ -1,4 +1,5 @@
-import { Downstream, NativeClient } from '../../support/native-client.js';
+import { NativeClient } from '../../support/native-client.js';
+import { Downstream } from '../../support/native-shapes.js';
 import type { Consumer, Endpoints, Producer } from './wire.js';
 
 export async function nativeProducer(endpoints: Endpoints, queue: string): Promise<Producer> {

@@ -8,7 +8,7 @@ import {
 import { credentials, loadPackageDefinition, status, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { describe, expect, it } from 'vitest';
-import { Stream } from '../../support/native-client.js';
+import { Stream } from '../../support/native-streams.js';
 import { startServer } from '../../support/server.js';
 
 const PROTO = fileURLToPath(

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEXTS } from '../../../src/connectors/native/error-texts.js';
-import type { NativeClient, ReceivedEvent, Subscription } from '../../support/native-client.js';
+import type { NativeClient } from '../../support/native-client.js';
+import type { ReceivedEvent } from '../../support/native-shapes.js';
+import type { Subscription } from '../../support/native-streams.js';
 import { startNativeServer, until, type NativeServer } from './native-server.js';
 
 const Start = { new: 1, first: 2, last: 3, sequence: 4, time: 5, delta: 6 } as const;

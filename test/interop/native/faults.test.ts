@@ -3,7 +3,7 @@ import { BrokerError } from '../../../src/core/errors.js';
 import { OWN_TEXTS } from '../../../src/connectors/native/error-texts.js';
 import { NATIVE_LIMITS } from '../../../src/connectors/native/limits.js';
 import type { MemoryFaults } from '../../../src/journal/memory/index.js';
-import { Downstream } from '../../support/native-client.js';
+import { Downstream } from '../../support/native-shapes.js';
 import { startNativeServer, until, type NativeServer, type NativeServerOptions } from './native-server.js';
 
 const Body = Buffer.from('x');

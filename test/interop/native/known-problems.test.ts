@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../src/base/clock.js';
 import { TEXTS } from '../../../src/connectors/native/error-texts.js';
-import { Downstream, type NativeClient } from '../../support/native-client.js';
+import type { NativeClient } from '../../support/native-client.js';
+import { Downstream } from '../../support/native-shapes.js';
 import { pass, startNativeServer, until, type NativeServer } from './native-server.js';
 
 /** Bugs that other brokers and their clients had, as tests of the right behaviour. */

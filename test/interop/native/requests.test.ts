@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../src/base/clock.js';
 import { OWN_TEXTS, TEXTS } from '../../../src/connectors/native/error-texts.js';
-import type { NativeClient, ReceivedRequest, Response, Subscription } from '../../support/native-client.js';
-import { startNativeServer, until, type NativeServer } from './native-server.js';
+import type { NativeClient } from '../../support/native-client.js';
+import type { ReceivedRequest, Response } from '../../support/native-shapes.js';
+import type { Subscription } from '../../support/native-streams.js';
+import { pass, startNativeServer, until, type NativeServer } from './native-server.js';
 
 let server: NativeServer;
 let client: NativeClient;
@@ -97,12 +99,21 @@ describe('queries and commands', () => {
   });
 
   it('without an answer fail with Error 301 when their time is over, and not before', async () => {
-    const started = Date.now();
-    await expect(client.ask({ Channel: 'nobody', Body, Timeout: 300 })).rejects.toMatchObject({
-      code: 13,
-      details: TEXTS.requestTimeout,
-    });
-    expect(Date.now() - started).toBeGreaterThanOrEqual(295);
+    const clock = new ManualClock();
+    const own = await startNativeServer({ clock });
+    try {
+      const asked = own.client().ask({ Channel: 'nobody', Body, Timeout: 300 });
+      const failed = expect(asked).rejects.toMatchObject({ code: 13, details: TEXTS.requestTimeout });
+      const pending = () => own.broker.live.figures().pendingRequests;
+      await until(() => pending() === 1);
+      await pass(clock, 299);
+      expect(pending()).toBe(1);
+      await pass(clock, 51);
+      await failed;
+      expect(pending()).toBe(0);
+    } finally {
+      await own.stop();
+    }
   });
 
   it('without an answer because the responder went away fail likewise, and late answers are dropped', async () => {

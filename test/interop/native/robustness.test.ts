@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectHttp2 } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Downstream } from '../../support/native-client.js';
+import { Downstream } from '../../support/native-shapes.js';
 import { startNativeServer, until, type NativeServer } from './native-server.js';
 
 let server: NativeServer;

@@ -5,7 +5,7 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { protoFiles } from '../../../src/connectors/native/wire/descriptor.js';
-import { Stream } from '../../support/native-client.js';
+import { Stream } from '../../support/native-streams.js';
 import { startNativeServer, type NativeServer } from './native-server.js';
 
 const folder = fileURLToPath(new URL('../../../src/connectors/native/wire', import.meta.url));

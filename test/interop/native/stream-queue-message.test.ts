@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../src/base/clock.js';
 import { TEXTS } from '../../../src/connectors/native/error-texts.js';
-import type { NativeClient, Stream, StreamRequest, StreamResponse } from '../../support/native-client.js';
+import type { NativeClient } from '../../support/native-client.js';
+import type { StreamRequest, StreamResponse } from '../../support/native-shapes.js';
+import type { Stream } from '../../support/native-streams.js';
 import { pass, startNativeServer, until, type NativeServer } from './native-server.js';
 
 const Type = { receive: 1, ack: 2, reject: 3, visibility: 4, resend: 5, modified: 6 } as const;

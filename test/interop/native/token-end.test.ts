@@ -6,7 +6,8 @@ import { WebSocket } from 'ws';
 import { ManualClock } from '../../../src/base/clock.js';
 import { authenticationSettings } from '../../../src/ops/config/security.js';
 import { TokenVerifier } from '../../../src/ops/security/token-verifier.js';
-import { Downstream, NativeClient } from '../../support/native-client.js';
+import { NativeClient } from '../../support/native-client.js';
+import { Downstream } from '../../support/native-shapes.js';
 import { pass, startNativeServer, until, type NativeServer } from './native-server.js';
 
 const SECRET = 'a secret that is long enough for this algorithm: 0123456789';

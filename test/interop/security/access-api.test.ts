@@ -19,6 +19,26 @@ describe('the admin API', () => {
     expect((await ask('/api/v1/queues', server().tokens.root)).status).toBe(200);
   });
 
+  it('asks for a token on every route that changes or shows something, and has none that shows the configuration', async () => {
+    const changing = [
+      ['POST', '/api/v1/aliases'],
+      ['DELETE', '/api/v1/aliases/a'],
+      ['POST', '/api/v1/events/e'],
+      ['POST', '/api/v1/logs/l/events'],
+      ...['messages', 'receive', 'purge', 'move'].map((what) => ['POST', `/api/v1/queues/q/${what}`]),
+    ] as const;
+    for (const [method = '', path = ''] of changing) {
+      const body = method === 'POST' ? { body: '{}' } : {};
+      expect((await ask(path, undefined, { method, ...body })).status, path).toBe(401);
+    }
+    for (const path of ['/api/v1/channels', '/api/v1/logs', '/api/v1/queues/q/messages', '/api/v1/aliases']) {
+      expect((await ask(path)).status, path).toBe(401);
+    }
+    for (const path of ['/config', '/api/config']) {
+      expect((await ask(path, server().tokens.root)).status, path).toBe(404);
+    }
+  });
+
   it('counts what was refused', async () => {
     const figure = async (series: string): Promise<number> => {
       const text = await (await ask('/metrics')).text();
