@@ -147,7 +147,8 @@ export class AmqpChannel {
 
   /** Starts or tops up every consumer as far as prefetch allows. */
   runConsumers(): void {
-    for (const consumer of this.consumers.values()) this.#run(consumer);
+    // A copy: who is served moves to the end.
+    for (const consumer of [...this.consumers.values()]) this.#run(consumer);
   }
 
   #run(consumer: Consumer): void {
@@ -155,7 +156,10 @@ export class AmqpChannel {
     // Credit may still be due for a consumer that was cancelled in the same turn.
     if (!this.flowing || this.closed || this.consumers.get(tag) !== consumer) return;
     const own = prefetch - consumer.unacked;
-    consumer.run(noAck ? prefetch : Math.min(own, this.#sharedRoom()));
+    const room = this.#sharedRoom();
+    // Who acknowledges nothing takes nothing of a shared prefetch, and waits while it is used up (measured on RabbitMQ).
+    if (!noAck) consumer.run(Math.min(own, room));
+    else if (room > 0) consumer.run(prefetch);
   }
 
   #sharedRoom(): number {
@@ -180,6 +184,7 @@ export class AmqpChannel {
       bytes += this.#deliver(consumer, delivery);
     }
     consumer.took(deliveries.length, bytes);
+    if (this.#sharedPrefetch > 0) this.#serveLast(consumer);
     if (consumer.markDue()) this.host.creditDue(consumer);
     if (over) this.host.flushSettlements();
     if (this.#sharedRoom() <= 0) this.#parkConsumers();
@@ -242,7 +247,15 @@ export class AmqpChannel {
   }
 
   #parkConsumers(): void {
-    for (const consumer of this.consumers.values()) if (!consumer.options.noAck) consumer.park();
+    for (const consumer of this.consumers.values()) consumer.pause();
+  }
+
+  /** Consumers that share a prefetch take turns: the one that was served comes last. */
+  #serveLast(consumer: Consumer): void {
+    const { tag } = consumer.options;
+    if (this.consumers.get(tag) !== consumer) return;
+    this.consumers.delete(tag);
+    this.consumers.set(tag, consumer);
   }
 
   #onConsumerGone(consumer: Consumer, reason: BrokerError): void {

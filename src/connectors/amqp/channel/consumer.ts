@@ -89,7 +89,7 @@ export class Consumer {
     if (!this.#keepsPlace) this.stop();
   }
 
-  /** Likewise for channel.flow. What needs no acknowledgement cannot be given back, so such a consumer stops. */
+  /** Likewise, also for channel.flow. What needs no acknowledgement cannot be given back, so such a consumer stops. */
   pause(): void {
     if (this.options.noAck) this.stop();
     else this.park();

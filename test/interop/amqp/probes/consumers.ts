@@ -10,6 +10,40 @@ const cancel = (one: RawAmqp, tag: string, channel = 1): Promise<string> =>
 
 /** Which consumers are served, and how long queues live without any. */
 export const CONSUMERS_PROBES: Readonly<Record<string, Probe>> = {
+  'a shared prefetch goes round': async (one) => {
+    await one.call(1, 'basic.qos', { prefetchSize: 0, prefetchCount: 1, global: true });
+    const queues = ['p.round.a', 'p.round.b', 'p.round.c'];
+    for (const queue of queues) {
+      await one.declare(queue);
+      for (let i = 0; i < 10; i++) one.publish(queue, queue);
+      await one.declare(queue, { passive: true });
+    }
+    const answers: string[] = [];
+    for (const queue of [...queues, 'p.round.a']) {
+      answers.push(await one.consume(queue, `t${String(answers.length)}`));
+    }
+    const served = new Set<string>();
+    answers.push(...(await one.rest()));
+    let tag = 0;
+    for (let i = 0; i < 12; i++) {
+      one.send(1, 'basic.ack', { deliveryTag: ++tag, multiple: false });
+      const next = await one.answer();
+      served.add(/t\d/.exec(next)?.[0] ?? next);
+    }
+    return [...served].toSorted();
+  },
+  'a shared prefetch holds for consumers that acknowledge nothing': async (one) => {
+    await one.call(1, 'basic.qos', { prefetchSize: 0, prefetchCount: 1, global: true });
+    await one.declare('p.shared.ack');
+    await one.declare('p.shared.auto');
+    one.publish('p.shared.ack', 'held');
+    const answers = [await one.consume('p.shared.ack', 'ack'), ...(await one.rest())];
+    answers.push(await one.consume('p.shared.auto', 'auto', { noAck: true }));
+    one.publish('p.shared.auto', 'waits');
+    answers.push(...(await one.rest()), 'acknowledged');
+    one.send(1, 'basic.ack', { deliveryTag: 1, multiple: false });
+    return [...answers, ...(await one.rest())];
+  },
   'single active consumer': async (one) => {
     await one.declare('p.sac', SINGLE);
     const answers = [await one.consume('p.sac', 'a'), await one.consume('p.sac', 'b')];
