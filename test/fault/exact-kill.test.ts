@@ -88,7 +88,7 @@ async function consumeUntilGone(clients: Clients): Promise<void> {
   } catch (caught) {
     const { code } = caught as ServiceError;
     // Killed. An acknowledgement that is too late would be no surprise on a machine that stood still.
-    if (![status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.FAILED_PRECONDITION].includes(code ?? -1))
+    if (![status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.FAILED_PRECONDITION].includes(code))
       throw caught;
   }
 }
