@@ -1,5 +1,5 @@
 import type { FieldTable, FieldValue } from '../wire/field-table.js';
-import { ageMs, DURATION_MS_MAX, isArgumentOf, OVERFLOW_VALUES } from './queue-arguments.js';
+import { ageMs, DURATION_MS_MAX, integerOf, isArgumentOf, OVERFLOW_VALUES } from './queue-arguments.js';
 import type { PolicyDefinition, PolicyValue, QueueType } from '../topology/types.js';
 
 interface Setting {
@@ -159,20 +159,5 @@ function fieldOf(value: PolicyValue): FieldValue {
 }
 
 function plain(field: FieldValue): PolicyValue | undefined {
-  switch (field.tag) {
-    case 'S':
-      return Buffer.from(field.value).toString('utf8');
-    case 'b':
-    case 'B':
-    case 's':
-    case 'u':
-    case 'I':
-    case 'i':
-      return field.value;
-    case 'l':
-    case 'L':
-      return Number(field.value);
-    default:
-      return undefined;
-  }
+  return field.tag === 'S' ? Buffer.from(field.value).toString('utf8') : integerOf(field);
 }
