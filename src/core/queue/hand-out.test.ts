@@ -38,6 +38,19 @@ function texts(deliveries: readonly { readonly message: { readonly body: Uint8Ar
   return deliveries.map((d) => Buffer.from(d.message.body).toString());
 }
 
+/** What a consumer gets from now on, as it comes. */
+function consumed(broker: OpenBroker): readonly string[] {
+  const got: string[] = [];
+  broker.consume({
+    channel: queue,
+    credit: 5,
+    handOut: { kind: 'auto' },
+    onDeliveries: (deliveries) => got.push(...texts(deliveries)),
+    onCancel: () => undefined,
+  });
+  return got;
+}
+
 const broken = (): BrokerError => new BrokerError('internal', 'damaged');
 
 describe('a life shorter than the way to the disk', () => {
@@ -69,14 +82,7 @@ describe('a life shorter than the way to the disk', () => {
     const receiving = broker.receive({ channel: queue, max: 1, waitMs: 60_000, handOut: lease });
     await send();
     expect(texts(await receiving)).toEqual(['brief']);
-    const got: string[] = [];
-    broker.consume({
-      channel: queue,
-      credit: 5,
-      handOut: { kind: 'auto' },
-      onDeliveries: (deliveries) => got.push(...texts(deliveries)),
-      onCancel: () => undefined,
-    });
+    const got = consumed(broker);
     await send();
     expect(got).toEqual(['brief']);
   });
@@ -94,14 +100,7 @@ describe('bodies that have to be read', () => {
     await broker.send([message('1'), message('2'), message('3')]);
     expect(texts(await broker.peek(queue, 2))).toEqual(['1', '2']);
     expect(texts(await broker.receive({ channel: queue, max: 1, waitMs: 0, handOut: lease }))).toEqual(['1']);
-    const got: string[] = [];
-    broker.consume({
-      channel: queue,
-      credit: 5,
-      handOut: { kind: 'auto' },
-      onDeliveries: (deliveries) => got.push(...texts(deliveries)),
-      onCancel: () => undefined,
-    });
+    const got = consumed(broker);
     await turn();
     expect(got).toEqual(['2', '3']);
   });
