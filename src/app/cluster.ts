@@ -1,6 +1,8 @@
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
+import { ForwardedConnections } from '../cluster/connections.js';
 import type { Coordinator, MemberAbout } from '../cluster/contract.js';
+import { openNatsBus } from '../cluster/nats/bus.js';
 import { connectNats } from '../cluster/nats/connection.js';
 import { openNatsCoordinator } from '../cluster/nats/coordinator.js';
 import { journalNames, openNatsStream, type JetStreamJournalOptions } from '../journal/jetstream/index.js';
@@ -18,9 +20,10 @@ export type Streams = Pick<JetStreamJournalOptions, 'names' | 'stream' | 'checkp
 /** A node's membership in a cluster. */
 export interface Cluster {
   readonly coordinator: Coordinator;
+  readonly connections: ForwardedConnections;
   /** The streams of the journal, made when there are none. */
   openStreams(): Promise<Streams>;
-  /** After the coordinator was closed. */
+  /** Leaves it; claims are given back. */
   close(): Promise<void>;
 }
 
@@ -47,8 +50,10 @@ export async function joinCluster(parts: {
       monotonicMs: () => performance.now(),
       log,
     });
+    const bus = await openNatsBus({ nc, coordinator, prefix: nats.name, clock, log });
     return {
       coordinator,
+      connections: new ForwardedConnections({ coordinator, bus, claim: CLAIM, clock, log }),
       openStreams: async () => {
         const names = journalNames(nats.name, PARTITION);
         const { replicas, maxBytes } = nats;
@@ -59,7 +64,11 @@ export async function joinCluster(parts: {
         ]);
         return { names, stream, checkpoints };
       },
-      close: () => nc.close(),
+      close: async () => {
+        await bus.close();
+        await coordinator.close();
+        await nc.close();
+      },
     };
   } catch (error) {
     await nc.close();

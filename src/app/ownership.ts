@@ -1,14 +1,17 @@
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import { hostname } from 'node:os';
-import type { Claim, Coordinator, MemberAbout } from '../cluster/contract.js';
+import type { Claim, MemberAbout } from '../cluster/contract.js';
+import type { ForwardedConnections } from '../cluster/connections.js';
 import type { Address } from '../connectors/kit/connector.js';
+import { ForwardedSocket } from '../connectors/kit/forwarded-socket.js';
 import { BrokerError } from '../core/errors.js';
 import type { Journal } from '../core/ports/journal.js';
 import type { Tenure } from '../core/ports/tenure.js';
 import type { ClusterMember, ClusterStatus } from '../ops/cluster-status.js';
 import { openJetStreamJournal, type JetStreamJournalOptions } from '../journal/jetstream/index.js';
 import { CLAIM, type Cluster, type Streams } from './cluster.js';
+import { Doors, type Admit } from './standby/doors.js';
 
 /** How often a node that waits asks for the claim, when it hears nothing. */
 const ASK_MS = 150;
@@ -17,17 +20,28 @@ const KEEPS_UP_MAX = 1_000;
 const REJOIN_MS = 500;
 const JOIN_TRIES = 20;
 
-/** What answers clients while a node waits. */
+/** What serves clients while a node waits. */
 export interface StandIn {
   start(): Promise<readonly Address[]>;
+  /** Gives the ports back; connections that wait for an owner stay. */
+  unbind(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** What a stand-in needs of the cluster. */
+export interface StandInParts {
+  readonly connections: ForwardedConnections;
+  readonly doors: Doors;
+  readonly status: () => ClusterStatus;
+  /** Whether there is an owner now. */
+  readonly hasOwner: () => Promise<boolean>;
 }
 
 export interface OwnershipParts {
   /** Name of this node among the members. */
   readonly id: string;
   readonly join: (about: () => MemberAbout) => Promise<Cluster>;
-  readonly standIn: (status: () => ClusterStatus) => StandIn;
+  readonly standIn: (parts: StandInParts) => StandIn;
   readonly minFreeBytes: number;
   /** Sizes and times of the journal other than its own. */
   readonly journal?: Pick<JetStreamJournalOptions, 'extentBytes' | 'giveUpMs' | 'freshBytesMax'>;
@@ -46,6 +60,9 @@ export class Ownership {
   #streams: Streams | undefined;
   /** Messages of the journal that this node had still to read when it last looked. */
   #lag = 0;
+  #standIn: StandIn | undefined;
+  readonly #doors = new Doors();
+  #unserve = (): void => undefined;
   #cancelled = false;
   #wake = (): void => undefined;
   #end: (reason: string) => void = () => undefined;
@@ -99,7 +116,7 @@ export class Ownership {
   /** Becomes a member, and from now on waits to be the owner; meanwhile this node's ports answer that it is not. */
   async join(): Promise<void> {
     const cluster = await this.#joined();
-    this.#claimed = this.#waitForClaim(cluster.coordinator);
+    this.#claimed = this.#waitForClaim(cluster);
     // Whoever opens the journal hears of a failure; without one it ends unheard.
     this.#claimed.catch(() => undefined);
   }
@@ -167,6 +184,7 @@ export class Ownership {
   async release(): Promise<void> {
     this.cancel();
     await this.#claimed?.catch(() => undefined);
+    await this.#standIn?.stop();
     await this.#claim?.release();
     await this.#leave();
   }
@@ -174,13 +192,12 @@ export class Ownership {
   async #leave(): Promise<void> {
     const cluster = this.#cluster;
     this.#cluster = undefined;
-    await cluster?.coordinator.close();
     await cluster?.close();
   }
 
-  async #waitForClaim(coordinator: Coordinator): Promise<Claim> {
-    const { id, log, standIn } = this.#p;
-    let listeners: StandIn | undefined;
+  async #waitForClaim(cluster: Cluster): Promise<Claim> {
+    const { log } = this.#p;
+    const { coordinator } = cluster;
     const unwatch = coordinator.watchClaims(() => this.#wake());
     try {
       for (;;) {
@@ -190,20 +207,52 @@ export class Ownership {
           return undefined;
         });
         if (claim !== undefined) return this.#own(claim);
-        if (listeners === undefined) {
-          listeners = standIn(() => this.status());
-          const addresses = (await listeners.start()).map(({ name, host, port }) => [
-            name,
-            `${host}:${port}`,
-          ]);
-          log.info('standby', { node: id, addresses: Object.fromEntries(addresses) as unknown });
-        }
+        if (this.#standIn === undefined) await this.#standBy(cluster);
         await this.#pause();
       }
     } finally {
       unwatch();
-      await listeners?.stop();
     }
+  }
+
+  /** Opens the ports: what comes there goes to the owner. */
+  async #standBy({ coordinator, connections }: Cluster): Promise<void> {
+    const { id, log, standIn } = this.#p;
+    this.#standIn = standIn({
+      connections,
+      doors: this.#doors,
+      status: () => this.status(),
+      hasOwner: async () => (await coordinator.owner(CLAIM)) !== undefined,
+    });
+    const bound = await this.#standIn.start();
+    const addresses = bound.map(({ name, host, port }) => [name, `${host}:${port}`] as const);
+    log.info('standby', { node: id, addresses: Object.fromEntries(addresses) });
+  }
+
+  /** Gives this node's ports to the connectors that are about to start. */
+  async takePorts(): Promise<void> {
+    await this.#standIn?.unbind();
+  }
+
+  /** This node's connectors serve: clients that waited here, and those whom other nodes forward. */
+  serve(admit: Admit): void {
+    this.#doors.open(admit);
+    const serving = this.#cluster?.connections.serve(
+      (head, stream) =>
+        new Promise((resolve) => {
+          const socket = new ForwardedSocket(stream, head);
+          // Resets are everyday life; the close that follows is what counts.
+          socket.on('error', () => undefined);
+          socket.once('close', resolve);
+          admit(head.listener, socket.asSocket);
+        }),
+    );
+    this.#unserve = serving ?? (() => undefined);
+  }
+
+  /** Other nodes look for another owner from now on. */
+  unserve(): void {
+    this.#unserve();
   }
 
   #own(claim: Claim): Claim {

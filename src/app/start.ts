@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { SystemClock, type Clock } from '../base/clock.js';
 import { SystemIds, type IdSource } from '../base/ids.js';
 import { silentLog, type Log } from '../base/log.js';
@@ -23,13 +24,15 @@ import { Lifecycle, type Stage } from './lifecycle.js';
 import { Ownership } from './ownership.js';
 import { configFrom, type ConfigOverrides } from './read-config.js';
 import type { Config } from './settings.js';
-import { StandbyListeners } from './standby.js';
+import { StandbyListeners } from './standby/listeners.js';
 import { VERSION } from './version.js';
 
 export interface StartOptions {
   /** On top of the defaults: connectors are off unless enabled here. */
   readonly config?: ConfigOverrides;
   readonly clock?: Clock;
+  /** Time of leases and of calls between nodes. Default: `clock`. */
+  readonly clusterClock?: Clock;
   readonly ids?: IdSource;
   /** Default: silent. */
   readonly log?: Log;
@@ -55,9 +58,11 @@ export interface RunningBroker {
 
 /** Starts a broker in this process, without reading flags, environment or files. Rejects when any part cannot start. */
 export async function startPolymq(options: StartOptions = {}): Promise<RunningBroker> {
+  const clock = options.clock ?? new SystemClock();
   const instance = createInstance({
     config: configFrom(options.config ?? {}),
-    clock: options.clock ?? new SystemClock(),
+    clock,
+    clusterClock: options.clusterClock ?? clock,
     ids: options.ids ?? new SystemIds(),
     log: options.log ?? silentLog,
     journal: options.journal,
@@ -68,6 +73,7 @@ export async function startPolymq(options: StartOptions = {}): Promise<RunningBr
 export interface InstanceParts {
   readonly config: Config;
   readonly clock: Clock;
+  readonly clusterClock?: Clock | undefined;
   readonly ids: IdSource;
   readonly log: Log;
   readonly journal?: Journal | undefined;
@@ -92,6 +98,8 @@ class Root implements RunningBroker {
   readonly #parts: InstanceParts;
   readonly #life: Lifecycle;
   readonly #addresses: Address[] = [];
+  /** What serves a connection by the listener that it was meant for. */
+  readonly #doors = new Map<string, (socket: Socket) => void>();
   #connectors: readonly Connector[] = [];
   #journal: Journal | undefined;
   #broker: OpenBroker | undefined;
@@ -103,13 +111,21 @@ class Root implements RunningBroker {
     this.#parts = parts;
     this.config = parts.config;
     if (parts.config.store.engine === 'nats' && parts.journal === undefined) {
-      const { config, clock, ids, log, isPatient = false } = parts;
+      const { config, ids, log, isPatient = false, clusterClock: clock = parts.clock } = parts;
       const id = ids.uuid();
       const own = log.child({ component: 'cluster' });
       this.#ownership = new Ownership({
         id,
         join: (about) => joinCluster({ config, id, about, clock, log: own }),
-        standIn: (status) => new StandbyListeners(config, status),
+        standIn: (needs) =>
+          new StandbyListeners({
+            ...needs,
+            config,
+            tls: this.#secured().tls,
+            version: VERSION,
+            clock,
+            log: own,
+          }),
         minFreeBytes: Math.min(config.store.minFreeBytes, config.nats.maxBytes / 10),
         isPatient,
         clock,
@@ -124,6 +140,7 @@ class Root implements RunningBroker {
         this.#brokerStage(),
         this.#connectorsStage(),
         this.#apiStage(),
+        ...(this.#ownership === undefined ? [] : [this.#forwardedStage(this.#ownership)]),
       ],
       parts.clock,
       parts.log,
@@ -256,6 +273,7 @@ class Root implements RunningBroker {
     return {
       name: 'connectors',
       start: async () => {
+        await this.#ownership?.takePorts();
         const broker = this.#open();
         const { identity, tls } = this.#secured();
         this.#gate = this.#secured().gateOf(broker);
@@ -264,7 +282,9 @@ class Root implements RunningBroker {
         this.#connectors = createConnectors(context, config);
         for (const connector of this.#connectors) {
           try {
-            this.#addresses.push(...(await connector.start()));
+            const bound = await connector.start();
+            this.#addresses.push(...bound);
+            for (const { name } of bound) this.#doors.set(name, (socket) => connector.admit(name, socket));
           } catch (error) {
             throw new Error(
               `${connector.name} cannot start: ${error instanceof Error ? error.message : String(error)}`,
@@ -320,8 +340,24 @@ class Root implements RunningBroker {
           await api.stop();
         };
         this.#addresses.push(await api.start());
+        this.#doors.set('api', (socket) => api.admit(socket));
       },
       stop: () => close(),
+    };
+  }
+
+  /** Last: all doors are open. */
+  #forwardedStage(ownership: Ownership): Stage {
+    return {
+      name: 'forwarded connections',
+      start: async () =>
+        ownership.serve((listener, socket) => {
+          const door = this.#doors.get(listener);
+          if (door === undefined) socket.destroy();
+          else door(socket);
+        }),
+      drain: async () => ownership.unserve(),
+      stop: async () => ownership.unserve(),
     };
   }
 }

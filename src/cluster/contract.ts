@@ -42,6 +42,8 @@ export interface BusStream {
   write(chunk: Uint8Array): Promise<void>;
   read(): Promise<Uint8Array | undefined>;
   end(): void;
+  /** Ends both directions at once: the peer's `read` and `write` reject. What was written and is under way may be lost. */
+  abort(): void;
 }
 
 /** Node-to-node calls. `service` is a name registered with `serve` on the peer. */

@@ -1,10 +1,11 @@
-import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
-import { Gauge, Registry } from 'prom-client';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Registry } from 'prom-client';
 import type { BrokerFigures } from '../core/broker.js';
 import type { Broker } from '../core/broker-api.js';
 import type { QueueStats } from '../core/queue/types.js';
 import type { JournalSpace, JournalStats } from '../core/ports/journal.js';
 import type { ClusterStatus } from './cluster-status.js';
+import { clusterGauges, gaugesOf, processGauges, type DefineGauge } from './gauges.js';
 import type { SecurityFigures } from './security/security.js';
 import type { ConnectorStatus } from '../connectors/kit/connector.js';
 
@@ -30,8 +31,6 @@ export interface Metrics {
   stop(): void;
 }
 
-type Sample = { readonly labels?: Readonly<Record<string, string>>; readonly value: number };
-
 /** Builds the registry. Nothing is counted on the message path for it. */
 export function createMetrics(sources: MetricsSources): Metrics {
   const registry = new Registry();
@@ -39,24 +38,7 @@ export function createMetrics(sources: MetricsSources): Metrics {
   delay.enable();
   let queues: readonly QueueStats[] = [];
 
-  const gauge = (
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    read: () => readonly Sample[],
-  ): void => {
-    new Gauge({
-      name: `polymq_${name}`,
-      help,
-      labelNames: [...labelNames],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const { labels, value } of read()) this.set({ ...labels }, value);
-      },
-    });
-  };
-
+  const gauge = gaugesOf(registry);
   queueGauges(gauge, () => queues);
   brokerGauges(gauge, sources.figures);
   journalGauges(gauge, sources.journal);
@@ -94,13 +76,6 @@ function familiesText(connectors: ReturnType<MetricsSources['connectors']>): str
   }
   return text;
 }
-
-type DefineGauge = (
-  name: string,
-  help: string,
-  labelNames: readonly string[],
-  read: () => readonly Sample[],
-) => void;
 
 const DEPTHS = ['ready', 'delayed', 'inFlight'] as const;
 const DONE = ['sent', 'delivered', 'acknowledged', 'expired', 'deadLettered'] as const;
@@ -198,34 +173,6 @@ function connectorGauges(gauge: DefineGauge, connectors: MetricsSources['connect
   );
 }
 
-function clusterGauges(gauge: DefineGauge, status: () => ClusterStatus): void {
-  gauge('cluster_members', 'Members of the cluster by role.', ['role'], () =>
-    ['owner', 'standby', 'unknown'].map((role) => ({
-      labels: { role },
-      value: status().members.filter((member) => member.role === role).length,
-    })),
-  );
-  gauge('cluster_owner', '1 when this node is the owner.', [], () => [
-    { value: status().leaseLeftMs === undefined ? 0 : 1 },
-  ]);
-  gauge(
-    'cluster_lease_left_seconds',
-    'How long the lease of this owner lasts without another renewal.',
-    [],
-    () => [{ value: (status().leaseLeftMs ?? 0) / 1000 }],
-  );
-  gauge('cluster_epoch', 'Epoch of the claim of this owner.', [], () => {
-    const { node, members } = status();
-    return [{ value: members.find(({ id }) => id === node)?.epoch ?? 0 }];
-  });
-  const help = 'Messages of the journal that a standby has not read yet.';
-  gauge('cluster_lag_messages', help, ['member', 'host'], () =>
-    status()
-      .members.filter(({ role }) => role === 'standby')
-      .map(({ id, host, lag }) => ({ labels: { member: id, host }, value: lag })),
-  );
-}
-
 function securityGauges(gauge: DefineGauge, figures: () => SecurityFigures): void {
   gauge('access_refused', 'What no rule allowed, since the start.', ['kind', 'access'], () =>
     figures().refusals.map(({ kind, access, count }) => ({ labels: { kind, access }, value: count })),
@@ -234,30 +181,4 @@ function securityGauges(gauge: DefineGauge, figures: () => SecurityFigures): voi
     const { tokensRefused } = figures();
     return tokensRefused === undefined ? [] : [{ value: tokensRefused }];
   });
-}
-
-function processGauges(gauge: DefineGauge, delay: IntervalHistogram, version: string): void {
-  const seconds = (ns: number): number => (Number.isFinite(ns) ? ns / 1e9 : 0);
-  gauge('event_loop_delay_seconds', 'Event-loop delay since the last scrape.', ['quantile'], () => [
-    { labels: { quantile: '0.5' }, value: seconds(delay.percentile(50)) },
-    { labels: { quantile: '0.99' }, value: seconds(delay.percentile(99)) },
-    { labels: { quantile: '1' }, value: seconds(delay.max) },
-  ]);
-  gauge('process_cpu_seconds', 'Processor time since the start.', [], () => {
-    const { user, system } = process.cpuUsage();
-    return [{ value: (user + system) / 1e6 }];
-  });
-  gauge('process_memory_bytes', 'Memory of the process.', ['kind'], () => {
-    const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage();
-    return Object.entries({ rss, heap_used: heapUsed, external, array_buffers: arrayBuffers }).map(
-      ([kind, value]) => ({
-        labels: { kind },
-        value,
-      }),
-    );
-  });
-  gauge('process_uptime_seconds', 'Time since the start.', [], () => [{ value: process.uptime() }]);
-  gauge('build_info', 'Always 1; the version is a label.', ['version', 'node'], () => [
-    { labels: { version, node: process.versions.node }, value: 1 },
-  ]);
 }

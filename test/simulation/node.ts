@@ -1,12 +1,14 @@
 import { SeededIds } from '../../src/base/ids.js';
 import { silentLog } from '../../src/base/log.js';
+import { ForwardedConnections } from '../../src/cluster/connections.js';
+import { LocalBus } from '../../src/cluster/local/bus.js';
 import { startCoordinator } from '../../src/cluster/nats/coordinator.js';
 import { openBroker, type OpenBroker } from '../../src/core/broker.js';
 import type { ChannelName } from '../../src/core/channel-name.js';
 import { BrokerError } from '../../src/core/errors.js';
 import { UNCONTESTED } from '../../src/core/ports/tenure.js';
 import type { LeaseToken } from '../../src/core/queue/types.js';
-import type { Cluster } from '../../src/app/cluster.js';
+import { CLAIM, type Cluster } from '../../src/app/cluster.js';
 import { Ownership } from '../../src/app/ownership.js';
 import { SimulatedBucketClient } from '../support/simulated-bucket.js';
 import { ProcessClock, type ClockFaults } from '../support/simulated-time.js';
@@ -174,7 +176,11 @@ export class NodeProcess {
     return new Ownership({
       id,
       join: () => this.#join(id),
-      standIn: () => ({ start: () => Promise.resolve([]), stop: () => Promise.resolve() }),
+      standIn: () => ({
+        start: () => Promise.resolve([]),
+        unbind: () => Promise.resolve(),
+        stop: () => Promise.resolve(),
+      }),
       minFreeBytes: 0,
       journal: { extentBytes: EXTENT_BYTES, giveUpMs: GIVE_UP_MS, freshBytesMax: 4096 },
       isPatient: true,
@@ -193,7 +199,15 @@ export class NodeProcess {
     });
     const { names } = this.#world.servers;
     const streams = { names, stream: this.#log, checkpoints: this.#checkpoints };
-    return { coordinator, openStreams: () => Promise.resolve(streams), close: () => Promise.resolve() };
+    const { clock } = this;
+    // Clients of the simulation ask node after node: no connection is carried.
+    const bus = new LocalBus();
+    return {
+      coordinator,
+      connections: new ForwardedConnections({ coordinator, bus, claim: CLAIM, clock, log: silentLog }),
+      openStreams: () => Promise.resolve(streams),
+      close: () => coordinator.close(),
+    };
   }
 
   async #takeOver(ownership: Ownership): Promise<OpenBroker> {

@@ -5,6 +5,7 @@ import {
   type RunningBroker,
   type StartOptions,
 } from '../../src/app/index.js';
+import { clusterUrl, startForwarded } from './cluster.js';
 import { temporaryFolder } from './folder.js';
 
 export type ConnectorName = 'native' | 'aws' | 'gcp' | 'amqp';
@@ -40,7 +41,12 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningB
     },
   };
   try {
-    const running = await startPolymq({ ...rest, config: merged(base, config) });
+    const whole = { ...rest, config: merged(base, config) };
+    const store = whole.config.store?.path ?? '';
+    const running =
+      clusterUrl === undefined || rest.journal !== undefined
+        ? await startPolymq(whole)
+        : await startForwarded(whole, store, clusterUrl);
     const stop = running.stop.bind(running);
     running.stop = async (graceMs) => {
       await stop(graceMs);

@@ -69,6 +69,10 @@ export class NatsBusStream implements BusStream {
     this.#closeWhenDone();
   }
 
+  abort(): void {
+    this.fail(new BrokerError('unavailable', 'the stream was given up'));
+  }
+
   /** A part of a chunk came. */
   arrived(part: Uint8Array, last: boolean): void {
     if (this.#failure !== undefined) return;

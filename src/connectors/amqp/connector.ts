@@ -3,7 +3,7 @@ import type { OutgoingMessage } from '../../core/message.js';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import type { PeerConnection } from '../kit/tcp-listener.js';
 import { TcpListener } from '../kit/tcp-listener.js';
-import type { TlsSource } from '../kit/tls-gate.js';
+import { withoutPlain } from '../kit/tls-gate.js';
 import { declareTopology } from './declared/topology.js';
 import { ConnectorAccess } from './access/connector-access.js';
 import { LocalAccess } from './access/local-access.js';
@@ -93,16 +93,7 @@ export class AmqpConnector implements Connector {
     const common = { host, clock, log: this.#shared.log, connectionsMax: maxConnections, accept };
     const plain = { name: this.name, listener: new TcpListener({ ...common, port }) };
     if (tls === undefined) return [plain];
-    // On its own port, nobody speaks in the clear.
-    const source: TlsSource = {
-      get credentials() {
-        return tls.credentials;
-      },
-      clientCertificate: tls.clientCertificate,
-      allowPlain: false,
-      certificateIdentity: tls.certificateIdentity,
-      onChange: (changed) => tls.onChange(changed),
-    };
+    const source = withoutPlain(tls);
     const secure = {
       name: 'amqps',
       listener: new TcpListener({ ...common, port: tlsPort, tls: { source, protocols: [] } }),
@@ -142,6 +133,14 @@ export class AmqpConnector implements Connector {
     }
     this.#addresses = addresses;
     return addresses;
+  }
+
+  admit(listener: string, socket: Socket): void {
+    const own = this.#listeners.find(({ name }) => name === listener)?.listener;
+    const other = listener === 'amqp-websocket' ? this.#webSockets : this.#management?.listener;
+    const found = own ?? other;
+    if (found === undefined) socket.destroy();
+    else found.admit(socket);
   }
 
   async drain(graceMs: number): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { DEFAULT_HTTP_LIMITS, HttpListener } from '../kit/http-listener.js';
 import { Authentication } from './authentication.js';
@@ -95,6 +96,10 @@ export class AwsConnector implements Connector {
       await declareSubscriptions(declarer, config.topics, 'url');
     }
     return [this.#address];
+  }
+
+  admit(_listener: string, socket: Socket): void {
+    this.#listener.admit(socket);
   }
 
   async drain(graceMs: number): Promise<void> {

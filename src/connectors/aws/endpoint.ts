@@ -1,5 +1,5 @@
-import { TLSSocket } from 'node:tls';
 import type { HttpExchange } from '../kit/http-listener.js';
+import { isSecure } from '../kit/tls-gate.js';
 import { AccessDenied } from '../../core/access/resource.js';
 import type { Client } from '../../core/access/gatekeeper.js';
 import { accessFault, requireAccess } from './access.js';
@@ -193,7 +193,7 @@ export class AwsEndpoint {
       get origin() {
         return originOf(place(), {
           header: (name) => exchange.header(name),
-          encrypted: exchange.socket instanceof TLSSocket,
+          encrypted: isSecure(exchange.socket),
         });
       },
       path,

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { DescService } from '@bufbuild/protobuf';
 import type { Client } from '../../core/access/gatekeeper.js';
 import type { Timer } from '../../base/clock.js';
@@ -165,6 +166,10 @@ class GcpConnector implements Connector {
   start(): Promise<readonly Address[]> {
     this.#addresses ??= this.#listen();
     return this.#addresses;
+  }
+
+  admit(_listener: string, socket: Socket): void {
+    this.#listener.accept(socket);
   }
 
   async drain(graceMs: number): Promise<void> {

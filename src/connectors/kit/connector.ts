@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Gatekeeper } from '../../core/access/gatekeeper.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { Clock } from '../../base/clock.js';
@@ -41,6 +42,8 @@ export interface Connector {
   readonly name: string;
   /** Restores what it keeps in the registry, then listens. Resolves when every port is bound. */
   start(): Promise<readonly Address[]>;
+  /** Serves a connection that another node accepted on its listener of that name, behind its TLS. Unknown names are closed. */
+  admit(listener: string, socket: Socket): void;
   /** Stops accepting, tells peers, lets running calls end; resolves at the latest after `graceMs`. */
   drain(graceMs: number): Promise<void>;
   /** Closes everything left, at once. */

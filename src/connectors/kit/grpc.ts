@@ -46,7 +46,7 @@ export interface GrpcListener {
   readonly server: GrpcServer;
   /** Binds; resolves with the port. Rejects when the address is taken. */
   listen(): Promise<number>;
-  /** Serves a socket that something else accepted, such as a TLS server that agreed on `h2`. */
+  /** Serves a socket that something else accepted, behind its TLS: a gate in front, or another node. */
   accept(socket: Socket): void;
   /**
    * Stops accepting connections and calls and lets running ones end; what is left after `graceMs` is cut. Long-lived

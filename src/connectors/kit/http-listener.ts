@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { HttpExchange } from './http1/exchange.js';
@@ -70,6 +71,11 @@ export class HttpListener {
     await this.#listener.start();
     const { address, port } = this.#listener.address;
     return { host: address, port };
+  }
+
+  /** Serves a connection that another node accepted, behind its TLS. */
+  admit(socket: Socket): void {
+    this.#listener.admit(socket);
   }
 
   /** Stops accepting, closes idle sockets, waits for running calls; resolves at the latest after `graceMs`. */

@@ -73,6 +73,17 @@ export class TcpListener {
     return address;
   }
 
+  /** Serves a connection that another node accepted, behind its TLS. */
+  admit(socket: Socket): void {
+    if (this.#isFull()) this.#turnAway(socket);
+    else this.#open(socket);
+  }
+
+  /** Gives the port back; connections stay. */
+  unbind(): void {
+    if (this.#server.listening) this.#server.close();
+  }
+
   /** Accepts nothing new, drains every peer and resolves when all are gone, at the latest after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
@@ -102,21 +113,24 @@ export class TcpListener {
   }
 
   #onConnection(socket: Socket): void {
+    if (this.#isFull()) this.#turnAway(socket);
+    else if (this.#gate !== undefined) this.#gate.admit(socket);
+    else this.#open(socket);
+  }
+
+  #isFull(): boolean {
     const { connectionsMax } = this.#options;
-    const taken = this.#peers.size + (this.#gate?.pending ?? 0);
-    if (this.#draining || (connectionsMax > 0 && taken >= connectionsMax)) {
-      this.refusedConnections++;
-      socket.destroy();
-    } else if (this.#gate !== undefined) {
-      this.#gate.admit(socket);
-    } else {
-      this.#open(socket);
-    }
+    return connectionsMax > 0 && this.#peers.size + (this.#gate?.pending ?? 0) >= connectionsMax;
+  }
+
+  #turnAway(socket: Socket): void {
+    this.refusedConnections++;
+    socket.destroy();
   }
 
   #open(socket: Socket): void {
     if (this.#draining) {
-      socket.destroy();
+      this.#turnAway(socket);
       return;
     }
     this.acceptedConnections++;

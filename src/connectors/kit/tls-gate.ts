@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { createServer, TLSSocket, type Server as TlsServer } from 'node:tls';
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { ForwardedSocket } from './forwarded-socket.js';
 
 /** PEM texts. */
 export interface TlsCredentials {
@@ -108,8 +109,9 @@ export class TlsGate {
         return;
       }
       this.#pending.delete(remoteOf(socket));
-      this.#options.admitted(socket);
+      // From the next turn on; whoever takes it over may hold it back still.
       socket.resume();
+      this.#options.admitted(socket);
     });
   }
 }
@@ -122,10 +124,29 @@ function contextOf({ certificate, key, authority }: TlsCredentials) {
   return { cert: certificate, key, ca: authority };
 }
 
+/** The same for a port where nobody speaks in the clear. */
+export function withoutPlain(source: TlsSource): TlsSource {
+  return {
+    get credentials() {
+      return source.credentials;
+    },
+    clientCertificate: source.clientCertificate,
+    allowPlain: false,
+    certificateIdentity: source.certificateIdentity,
+    onChange: (changed) => source.onChange(changed),
+  };
+}
+
+/** Whether the client speaks TLS, to this node or to the one that forwarded it. */
+export function isSecure(socket: Socket): boolean {
+  return socket instanceof TLSSocket || (socket instanceof ForwardedSocket && socket.secure);
+}
+
 /** The common name in a client's certificate; undefined when there is none that was checked. */
 export function peerNameOf(socket: Socket, source: TlsSource | undefined): string | undefined {
-  if (source?.certificateIdentity !== true || !(socket instanceof TLSSocket) || !socket.authorized)
-    return undefined;
+  if (source?.certificateIdentity !== true) return undefined;
+  if (socket instanceof ForwardedSocket) return socket.certificateName;
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
   const name: unknown = socket.getPeerCertificate().subject.CN;
   return typeof name === 'string' && name !== '' ? name : undefined;
 }

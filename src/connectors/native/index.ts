@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
@@ -88,6 +89,12 @@ class NativeConnector implements Connector {
     const { clock, log, host, tls, version } = this.#context;
     this.#rest = new RestApi({ api, config, host, tls, clock, log, hostName: hostname(), version });
     return { name: 'native-rest', host, port: await this.#rest.start() };
+  }
+
+  admit(listener: string, socket: Socket): void {
+    if (listener === 'native-grpc' && this.#grpc !== undefined) this.#grpc.accept(socket);
+    else if (listener === 'native-rest' && this.#rest !== undefined) this.#rest.admit(socket);
+    else socket.destroy();
   }
 
   async drain(graceMs: number): Promise<void> {

@@ -39,6 +39,8 @@ export interface ApiOptions extends ApiAccess {
 
 export interface ApiServer {
   start(): Promise<Address>;
+  /** Serves a connection that another node accepted, behind its TLS. */
+  admit(socket: Socket): void;
   stop(): Promise<void>;
 }
 
@@ -63,6 +65,7 @@ export function createApiServer(options: ApiOptions): ApiServer {
       await app.ready();
       return { name: 'api', host, port: await listener.start() };
     },
+    admit: (socket) => listener.admit(socket),
     stop: async () => {
       await listener.stop();
       await app.close();

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 import type { Timer } from '../../../base/clock.js';
 import type { PeerConnection } from '../../kit/tcp-listener.js';
-import { peerNameOf } from '../../kit/tls-gate.js';
+import { isSecure, peerNameOf } from '../../kit/tls-gate.js';
 import { AMQP_LIMITS } from '../config.js';
 import { replyErrorOf } from '../errors.js';
 import type { CommandSink, PublishMethod } from '../wire/command-reader.js';
@@ -60,7 +59,7 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
     this.gate = new ReadGate(socket);
     this.#socket = socket;
     this.#ends = endsOf(transport);
-    this.#secure = transport instanceof TLSSocket;
+    this.#secure = isSecure(transport);
     this.#connectedAt = context.clock.now();
     this.#parser = new FrameParser(new CommandReader(this, context.config.maxMessageSize));
     this.#handshake = new Handshake({

@@ -62,6 +62,10 @@ export class WebSocketListener {
     return this.#http.start();
   }
 
+  admit(socket: Socket): void {
+    this.#http.admit(socket);
+  }
+
   async drain(graceMs: number): Promise<void> {
     for (const peer of [...this.#peers]) peer.drain();
     await this.#http.drain(graceMs);

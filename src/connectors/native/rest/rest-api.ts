@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Clock, Timer } from '../../../base/clock.js';
 import type { Log } from '../../../base/log.js';
@@ -74,6 +75,10 @@ export class RestApi {
     const { port } = await this.#listener.start();
     this.#pingLater();
     return port;
+  }
+
+  admit(socket: Socket): void {
+    this.#listener.admit(socket);
   }
 
   connections(): number {
