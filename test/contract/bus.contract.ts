@@ -170,6 +170,27 @@ export function busContract(name: string, make: () => Promise<BusPair>): void {
       await expect(stream.write(Buffer.from('y'))).rejects.toMatchObject({ kind: 'precondition' });
     });
 
+    it('fails both ends of a stream that is given up, what was read before excepted', async () => {
+      const { one, two } = await open();
+      let peer: BusStream | undefined;
+      let ended = (): void => undefined;
+      const failed = new Promise<void>((resolve) => (ended = resolve));
+      two.bus.serve('left', {
+        stream: async (_, stream) => {
+          peer = stream;
+          for (;;) await stream.read().catch(() => Promise.reject((ended(), new Error('gone'))));
+        },
+      });
+      const stream = await one.bus.open(two.self, 'left');
+      await stream.write(Buffer.from('x'));
+      const reading = stream.read();
+      stream.abort();
+      await expect(reading).rejects.toMatchObject({ kind: 'unavailable' });
+      await expect(stream.write(Buffer.from('y'))).rejects.toMatchObject({ kind: 'unavailable' });
+      await failed;
+      await expect(peer!.write(Buffer.from('z'))).rejects.toMatchObject({ kind: 'unavailable' });
+    });
+
     it('fails what waits when it closes, and carries nothing afterwards', async () => {
       const { one, two } = await open();
       two.bus.serve('silent', { request: () => new Promise(() => undefined) });

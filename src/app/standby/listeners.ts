@@ -40,7 +40,7 @@ export interface StandbyOptions {
  */
 export class StandbyListeners {
   readonly #o: StandbyOptions;
-  readonly #refusals = new Refusals();
+  readonly #refusals: Refusals;
   readonly #listeners: TcpListener[] = [];
   readonly #api: StandbyApi;
   #open = 0;
@@ -49,6 +49,7 @@ export class StandbyListeners {
 
   constructor(options: StandbyOptions) {
     this.#o = options;
+    this.#refusals = new Refusals(options.clock, options.log);
     this.#api = new StandbyApi(options, () => ({
       open: this.#open,
       total: this.#total,

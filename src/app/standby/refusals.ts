@@ -1,19 +1,29 @@
-import { createServer as createHttpServer } from 'node:http';
-import { createServer as createHttp2Server } from 'node:http2';
-import type { Server, Socket } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import { statusOnly } from '../../connectors/kit/grpc/header-blocks.js';
+import { status } from '../../connectors/kit/grpc-status.js';
+import { Http2Connection } from '../../connectors/kit/http2/connection.js';
+import { HTTP2_LIMITS } from '../../connectors/kit/http2/limits.js';
+import { PrefaceReader } from '../../connectors/kit/http2/preface.js';
 import type { ListenerPlan } from '../listeners.js';
 
 /** What clients are told while no node serves. */
 export const NOBODY_SERVES = 'no node serves at the moment';
-const GRPC_UNAVAILABLE = '14';
+/** A connection that has not heard its refusal by then, or not gone, is cut. */
+const REFUSAL_MS = 5_000;
 
 /** Answers clients that cannot be served now with what their protocol tries again: HTTP 503, gRPC UNAVAILABLE, else a closed connection. */
 export class Refusals {
-  readonly #servers: Readonly<Record<'aws' | 'http' | 'grpc', Server>> = {
-    aws: awsServer(),
-    http: httpServer(),
-    grpc: grpcServer(),
-  };
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #servers = { aws: awsServer(), http: httpServer() };
+
+  constructor(clock: Clock, log: Log) {
+    this.#clock = clock;
+    this.#log = log;
+  }
 
   /** Takes over a socket that was paused. */
   take(kind: ListenerPlan['refusal'], socket: Socket): void {
@@ -21,13 +31,54 @@ export class Refusals {
       socket.destroy();
       return;
     }
-    this.#servers[kind].emit('connection', socket);
+    const timer = this.#clock.after(REFUSAL_MS, () => socket.destroy());
+    socket.once('close', () => timer.cancel());
+    if (kind === 'grpc') this.#takeEither(socket);
+    else this.#servers[kind].emit('connection', socket);
     socket.resume();
+  }
+
+  /** The ports of gRPC serve HTTP/1, too. */
+  #takeEither(socket: Socket): void {
+    const preface = new PrefaceReader();
+    const read = (chunk: Buffer): void => {
+      const greeting = preface.push(chunk);
+      if (greeting.kind === 'unknown-yet') return;
+      socket.off('data', read);
+      if (greeting.kind === 'http2') {
+        this.#refuseCalls(socket, greeting.rest);
+        return;
+      }
+      socket.pause();
+      socket.unshift(greeting.bytes);
+      this.#servers.http.emit('connection', socket);
+      socket.resume();
+    };
+    socket.on('data', read);
+  }
+
+  #refuseCalls(socket: Socket, rest: Buffer): void {
+    const [clock, log] = [this.#clock, this.#log];
+    const connection = new Http2Connection({
+      socket,
+      limits: HTTP2_LIMITS,
+      clock,
+      log,
+      open: (stream) => {
+        stream.respond(statusOnly({ code: status.UNAVAILABLE, details: NOBODY_SERVES }), true);
+        // The next call is to look for a way again.
+        connection.drain();
+        return undefined;
+      },
+    });
+    socket.on('data', (chunk: Buffer) => connection.read(chunk));
+    socket.once('close', () => connection.gone());
+    connection.read(rest);
   }
 }
 
 function httpServer(): Server {
-  return createHttpServer((request, response) => {
+  return createServer((request, response) => {
     request.resume();
     response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' });
     response.end(JSON.stringify({ error: 'unavailable', message: NOBODY_SERVES }));
@@ -35,7 +86,7 @@ function httpServer(): Server {
 }
 
 function awsServer(): Server {
-  return createHttpServer((request, response) => {
+  return createServer((request, response) => {
     request.resume();
     const isJson = request.headers['content-type']?.startsWith('application/x-amz-json') === true;
     response.writeHead(503, {
@@ -49,28 +100,4 @@ function awsServer(): Server {
         : `<ErrorResponse><Error><Type>Receiver</Type><Code>ServiceUnavailable</Code><Message>${NOBODY_SERVES}</Message></Error></ErrorResponse>`,
     );
   });
-}
-
-function grpcServer(): Server {
-  const server = createHttp2Server();
-  server.on('stream', (stream) => {
-    stream.on('error', () => stream.destroy());
-    stream.respond(
-      {
-        ':status': 200,
-        'content-type': 'application/grpc',
-        'grpc-status': GRPC_UNAVAILABLE,
-        'grpc-message': NOBODY_SERVES,
-      },
-      { endStream: true },
-    );
-    // The next call is to try another way: this connection would say the same for ever.
-    stream.session?.close();
-  });
-  server.on('unknownProtocol', (socket: Socket) => {
-    socket.end(
-      'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
-    );
-  });
-  return server;
 }
