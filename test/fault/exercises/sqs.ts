@@ -12,7 +12,8 @@ import { Track, Violation } from '../track.js';
 const SENDERS = 4;
 const RECEIVERS = 2;
 const BATCH_MAX = 10;
-const VISIBILITY_SECONDS = 2;
+/** Short: what a killed receiver held is waited for after every kill. */
+const VISIBILITY_SECONDS = 1;
 const DRAIN_VISIBILITY_SECONDS = 60;
 
 /** A standard queue: single and batched sends, receives with deletes. */
