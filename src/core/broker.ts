@@ -189,7 +189,11 @@ class LocalBroker implements OpenBroker {
     this.#housekeeping = new Housekeeping(state, this.#changes, from);
     this.#queues.returnEndless();
     for (const log of this.#logs.byId.values()) this.#logs.retain(log);
-    this.#queues.handOut.serveDirty();
+    // In a later turn: what is too much leaves its queue then, and routers of dead letters register once the broker is open.
+    this.#core.timeouts.set(this.#core.clock.now(), () => {
+      this.#queues.handOut.serveDirty();
+    });
+    this.#core.scheduler.poke();
   }
 
   send(messages: readonly OutgoingMessage[], options: SendOptions = {}): Promise<readonly SendOutcome[]> {

@@ -86,6 +86,15 @@ export function mintedId(channelId: number, sequence: number): string {
 /** Translators by the protocol name of an origin. */
 export type Translators = ReadonlyMap<string, Translator>;
 
+/** Bytes of the body of the message stored in `length` bytes at `at`. Throws RangeError when they end before it. */
+export function bodyBytesAt(buffer: Uint8Array, at: number, length: number): number {
+  if (buffer[at] === 0 && length >= MINTED_BODY_AT && at + length <= buffer.length)
+    return length - MINTED_BODY_AT;
+  return new MessageView(new ByteReader(buffer, at).bytes(length), NO_TRANSLATORS).bodyBytes;
+}
+
+const NO_TRANSLATORS: Translators = new Map();
+
 /** What few messages have beside id and body. */
 interface Parts {
   readonly clientId: string;

@@ -233,9 +233,84 @@ export function brokerContract(name: string, factory: () => Promise<BrokerHarnes
 
       it('counts what is on its way to the disk against the bytes of a queue that refuses', async () => {
         await f.create(queue, { maxLengthBytes: 100, overflow: 'reject' });
-        const sends = ['a', 'b', 'c'].map((body) => f.broker.send([message(body.repeat(45))]));
+        const sends = ['a', 'b', 'c'].map((body) => f.broker.send([message(body.repeat(60))]));
         const outcomes = (await Promise.all(sends)).map(([outcome]) => outcome?.ok);
         expect(outcomes).toEqual([true, false, false]);
+      });
+
+      it('bounds bytes of bodies, whatever else a message says', async () => {
+        await f.create(queue, { maxLengthBytes: 10 });
+        const tags = new Map([['key', 'a longer value than the bound']]);
+        await f.broker.send(['aaaa', 'bbbb', 'cccc'].map((body) => message(body, { tags })));
+        expect(await f.ready()).toEqual(['bbbb', 'cccc']);
+      });
+
+      it('drops at once what comes back to a full queue, from the front', async () => {
+        await f.create(queue, { maxLength: 2 });
+        await f.send('1', '2');
+        const [one] = await f.receive({ max: 1 });
+        await f.send('3');
+        const nack = { kind: 'nack', to: 'origin' } as const;
+        await f.broker.settle({ tokens: [one!], settlement: nack });
+        expect(f.broker.queueStats(queue)).toMatchObject({ ready: 2, inFlight: 0 });
+        expect(await f.ready()).toEqual(['2', '3']);
+        // Before anybody who waits is served.
+        await f.broker.change([{ do: 'update-queue', channel: queue, settings: { maxLength: 1 } }]);
+        await f.send('4');
+        const [held] = await f.receive({ max: 1 });
+        await f.send('5');
+        const taken: string[] = [];
+        const consumer = f.broker.consume({
+          channel: queue,
+          credit: 0,
+          handOut: { kind: 'auto' },
+          onDeliveries: (deliveries) => taken.push(...deliveries.map(text)),
+          onCancel: () => undefined,
+        });
+        const settled = f.broker.settle({ tokens: [held!], settlement: nack });
+        consumer.grant(1);
+        await settled;
+        expect(taken).toEqual(['5']);
+        consumer.cancel();
+      });
+
+      it('counts nothing that came back and is kept longer than the queue keeps', async () => {
+        await f.create(queue, { retentionMs: 10_000 });
+        await f.send('1', '2', '3', '4');
+        const [early, late, delayed] = await f.receive({ max: 3 });
+        f.harness.clock.advance(6000);
+        await f.send('5');
+        const toTail = { kind: 'nack', to: 'tail' } as const;
+        await f.broker.settle({ tokens: [early!], settlement: toTail });
+        await f.broker.settle({ tokens: [delayed!], settlement: { ...toTail, delayMs: 5000 } });
+        const counts = (): unknown => f.broker.queueStats(queue);
+        expect(counts()).toMatchObject({ ready: 3, delayed: 1, inFlight: 1 });
+        f.harness.clock.advance(4500);
+        // '4' left from the front, '1' from behind '5'.
+        expect(counts()).toMatchObject({ ready: 1, delayed: 1, inFlight: 1 });
+        await f.broker.settle({ tokens: [late!], settlement: { kind: 'nack', to: 'origin' } });
+        expect(counts()).toMatchObject({ ready: 1, delayed: 1, inFlight: 0, expired: 3 });
+        f.harness.clock.advance(1000);
+        expect(counts()).toMatchObject({ ready: 1, delayed: 0, inFlight: 0, expired: 4 });
+        expect(await f.ready()).toEqual(['5']);
+      });
+
+      it('keeps what came back by a retention that has changed', async () => {
+        await f.create(queue, { retentionMs: 10_000 });
+        await f.send('1', '2', '3');
+        const tokens = await f.receive({ max: 2 });
+        f.harness.clock.advance(3000);
+        await f.send('4');
+        await f.broker.settle({ tokens, settlement: { kind: 'nack', to: 'tail' } });
+        const keep = (retentionMs: number): Promise<unknown> =>
+          f.broker.change([{ do: 'update-queue', channel: queue, settings: { retentionMs } }]);
+        await keep(60_000);
+        f.harness.clock.advance(20_000);
+        expect(f.broker.queueStats(queue)).toMatchObject({ ready: 4 });
+        await keep(24_000);
+        f.harness.clock.advance(2500);
+        expect(f.broker.queueStats(queue)).toMatchObject({ ready: 1 });
+        expect(await f.ready()).toEqual(['4']);
       });
 
       it('drops what is kept longer than the queue keeps', async () => {

@@ -169,7 +169,7 @@ function checkFamily(
     same(
       `${name}.readyBytes`,
       member.readyBytes,
-      sum(readySlots, (slot) => table.length(slot)),
+      sum(readySlots, (slot) => bySlot.get(slot)?.bodyBytes ?? 0),
     );
     same(`${name}.inFlight`, member.inFlight, slotsOf(member, State.inFlight).length);
     same(`${name}.delayedCount`, member.delayedCount, slotsOf(member, State.delayed).length);

@@ -74,7 +74,8 @@ export class FanOut {
     if (maxPriority > 0) arrival.priority = Math.min(event.priority ?? 0, maxPriority);
     if (arrival.expiresAt === 0 && arrival.priority === 0) this.#add(queue, at, length);
     else this.#addSingle(at, length);
-    const slot = this.#core.queues.allocateUnplaced(queue, arrival, at, length);
+    const stored = { length, bodyBytes: event.body.length };
+    const slot = this.#core.queues.allocateUnplaced(queue, arrival, at, stored);
     setExtras(this.#core, slot, arrival);
     what.copies.slots.push(slot);
     what.copies.queues.push(queue);

@@ -271,7 +271,7 @@ export class Rewinds {
     writeArrival(main, arrival);
     main.u64(position);
     main.u32(length);
-    const slot = queues.allocate(queue, arrival, position, length);
+    const slot = queues.allocate(queue, arrival, position, { length, bodyBytes: length });
     setExtras(this.#core, slot, arrival);
     queues.arrive(queue, slot);
   }

@@ -18,8 +18,10 @@ import type { RegistryStore } from '../registry/registry-store.js';
  * through the table, so they need no order of their own here, and opening costs one read.
  */
 const MAGIC = 0x31435150;
-const VERSION = 1;
+const VERSION = 2;
 const CHUNK_BYTES = CHUNK_SLOTS * SLOT_BYTES;
+/** Chunks of format 1 end before the bytes of bodies. */
+const CHUNK_BYTES_1 = CHUNK_BYTES - CHUNK_SLOTS * 4;
 const HEAD_BYTES = 16;
 
 export interface PartitionState {
@@ -150,12 +152,13 @@ export function readCheckpoint(state: PartitionState, data: Uint8Array): void {
   const head = new ByteReader(data, 0, HEAD_BYTES);
   if (head.u32() !== MAGIC) throw new BrokerError('internal', 'not a checkpoint');
   const version = head.u32();
-  if (version !== VERSION) {
+  if (version !== VERSION && version !== 1) {
     throw new BrokerError(
       'internal',
       `checkpoint format ${String(version)} is not format ${String(VERSION)}`,
     );
   }
+  const chunkBytes = version === 1 ? CHUNK_BYTES_1 : CHUNK_BYTES;
   const end = HEAD_BYTES + head.u64();
   const r = new ByteReader(data, HEAD_BYTES, end);
   const { core, queues, logs, registry } = state;
@@ -167,7 +170,7 @@ export function readCheckpoint(state: PartitionState, data: Uint8Array): void {
   const deadlines = readExtras(r, core);
   for (let left = r.varint(); left > 0; left--) readLog(r, core, logs);
   readNames(r, queues, registry);
-  restoreTable(core, { data, at: Math.ceil(end / 8) * 8, slots: r.varint(), arriving });
+  restoreTable(core, { data, at: Math.ceil(end / 8) * 8, chunkBytes, slots: r.varint(), arriving });
   for (const [slot, deadline] of deadlines) {
     if (core.queues.table.state(slot) !== State.free) core.queues.deadlines.set(slot, deadline);
   }
@@ -195,7 +198,8 @@ function readFamily(r: ByteReader, core: CoreContext): void {
 function readMember(r: ByteReader, member: Queue): void {
   member.delayedCount = r.varint();
   member.held = r.varint();
-  member.readyBytes = r.u64();
+  // Counted anew with the table: format 1 counted other bytes.
+  r.skip(8);
   const levels = r.varint();
   for (let i = 0; i < levels; i++) {
     const list = member.levels[i] ?? new SlotList();
@@ -272,14 +276,18 @@ function readNames(r: ByteReader, queues: QueueService, registry: RegistryStore)
 
 function restoreTable(
   core: CoreContext,
-  source: { data: Uint8Array; at: number; slots: number; arriving: readonly number[] },
+  source: { data: Uint8Array; at: number; chunkBytes: number; slots: number; arriving: readonly number[] },
 ): void {
   const { table, byId, live } = core.queues;
   const chunks: Chunk[] = [];
-  for (let at = source.at; chunks.length * CHUNK_SLOTS < source.slots; at += CHUNK_BYTES) {
+  const { chunkBytes } = source;
+  for (let at = source.at; chunks.length * CHUNK_SLOTS < source.slots; at += chunkBytes) {
     const memory = new ArrayBuffer(CHUNK_BYTES);
-    new Uint8Array(memory).set(source.data.subarray(at, at + CHUNK_BYTES));
-    chunks.push(new Chunk(memory));
+    new Uint8Array(memory).set(source.data.subarray(at, at + chunkBytes));
+    const chunk = new Chunk(memory);
+    // As format 1 counted them.
+    if (chunkBytes !== CHUNK_BYTES) chunk.bodyBytes.set(chunk.length);
+    chunks.push(chunk);
   }
   const arriving = new Set(source.arriving);
   const picked: number[] = [];
@@ -299,7 +307,8 @@ function restoreTable(
     const queue = byId.get(table.queue(slot)) as Queue;
     queue.family.bytes += table.length(slot);
     live.add(table.position(slot), table.length(slot));
-    if (state === State.inFlight) {
+    if (state === State.ready) queue.readyBytes += table.bodyBytes(slot);
+    else if (state === State.inFlight) {
       queue.inFlight++;
       queue.family.inFlight.set(table.sequence(slot), slot);
     } else if (state === State.picked) {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteWriter } from '../../base/bytes.js';
+import type { ChannelName } from '../channel-name.js';
+import { encodeMessage } from '../message-codec.js';
 import { blankArrival } from '../queue/arrival.js';
 import type { RecordVisitor } from './records.js';
 import {
@@ -72,6 +74,26 @@ interface Case {
 }
 
 const POSITION = 1000;
+
+/** A stored message with everything that stands before a body. */
+function stored(body: Uint8Array): Uint8Array {
+  const w = new ByteWriter();
+  const origin = { protocol: 'test', bytes: Uint8Array.of(1, 2, 3) };
+  encodeMessage(w, { channel: 'q' as ChannelName, body, tags: new Map([['k', 'v']]), origin }, 1, 1);
+  return Uint8Array.from(w.buffer.subarray(0, w.length));
+}
+
+/** The entry begins with it: copies refer to it. */
+const COPIED = stored(Uint8Array.of(7, 7, 7));
+const COPIED_AT = 1 + 8 + 4;
+const COPIED_STORED = { length: COPIED.length, bodyBytes: 3 };
+
+function beginWithCopied(w: ByteWriter): void {
+  w.u8(RecordType.relocate);
+  w.u64(1);
+  w.u32(COPIED.length);
+  w.bytes(COPIED);
+}
 
 const cases: fc.Arbitrary<Case>[] = [
   fc.record({ id, kind: fc.nat(2), name: text, baseId: id, settings: text }).map((c) => ({
@@ -186,23 +208,33 @@ const cases: fc.Arbitrary<Case>[] = [
     },
     told: () => ['aliasRemove', alias],
   })),
-  fc.tuple(arrival, fc.uint8Array()).map(([a, bytes]) => ({
-    write: (w) => {
-      w.u8(RecordType.send);
-      writeArrival(w, a);
-      w.u32(bytes.length);
-      w.bytes(bytes);
-    },
-    told: (position, end) => ['send', a, position + end - bytes.length, bytes.length, [...bytes]],
-  })),
-  fc.tuple(arrival, fc.nat(500), fc.nat(500)).map(([a, offset, length]) => ({
+  fc.tuple(arrival, fc.uint8Array()).map(([a, body]): Case => {
+    const bytes = stored(body);
+    const { length } = bytes;
+    return {
+      write: (w) => {
+        w.u8(RecordType.send);
+        writeArrival(w, a);
+        w.u32(length);
+        w.bytes(bytes);
+      },
+      told: (position, end) => [
+        'send',
+        a,
+        position + end - length,
+        { length, bodyBytes: body.length },
+        [...bytes],
+      ],
+    };
+  }),
+  arrival.map((a) => ({
     write: (w) => {
       w.u8(RecordType.copy);
       writeArrival(w, a);
-      w.u32(offset);
-      w.u32(length);
+      w.u32(COPIED_AT);
+      w.u32(COPIED.length);
     },
-    told: (position) => ['send', a, position + offset, length, undefined],
+    told: (position) => ['send', a, position + COPIED_AT, COPIED_STORED, undefined],
   })),
   fc.tuple(id, big, big, fc.uint8Array()).map(([log, sequence, storedAt, bytes]) => ({
     write: (w) => {
@@ -225,23 +257,23 @@ const cases: fc.Arbitrary<Case>[] = [
       w.u64(at);
       w.u32(length);
     },
-    told: () => ['send', a, at, length, undefined],
+    told: () => ['send', a, at, { length, bodyBytes: length }, undefined],
   })),
-  fc.tuple(id, big, big, fc.nat(500), fc.nat(500)).map(([queue, sequence, enqueuedAt, offset, length]) => ({
+  fc.tuple(id, big, big).map(([queue, sequence, enqueuedAt]) => ({
     write: (w) => {
       w.u8(RecordType.copies);
       w.u32(queue);
       w.u64(sequence);
       w.u64(enqueuedAt);
       w.u32(1);
-      w.u32(offset);
-      w.u32(length);
+      w.u32(COPIED_AT);
+      w.u32(COPIED.length);
     },
     told: (position) => [
       'send',
       { ...blankArrival(), queue, sequence, enqueuedAt },
-      position + offset,
-      length,
+      position + COPIED_AT,
+      COPIED_STORED,
       undefined,
     ],
   })),
@@ -261,7 +293,8 @@ describe('records', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(...cases), { maxLength: 20 }), (records) => {
         const w = new ByteWriter();
-        const expected: unknown[] = [];
+        beginWithCopied(w);
+        const expected: unknown[] = [['relocate', 1, POSITION + COPIED_AT, COPIED.length]];
         for (const { write, told: tell } of records) {
           write(w);
           expected.push(tell(POSITION, w.length));

@@ -1,5 +1,7 @@
 import type { ByteWriter } from '../../base/bytes.js';
 import { ByteReader } from '../../base/bytes.js';
+import { bodyBytesAt } from '../message-codec.js';
+import type { Stored } from '../queue/message-table.js';
 
 /*
  * What an entry's payload holds: records, one after the other. Each is an effect that happened, with every choice already made
@@ -138,8 +140,8 @@ export interface RecordVisitor {
   openChannel(channel: OpenChannel): void;
   channelSettings(id: number, settings: string): void;
   deleteChannel(id: number): void;
-  /** `payload` is absent for a copy that refers to another message's bytes. */
-  send(arrival: Arrival, position: number, length: number, payload: Uint8Array | undefined): void;
+  /** `payload` is absent for what refers to another message's bytes. */
+  send(arrival: Arrival, position: number, stored: Stored, payload: Uint8Array | undefined): void;
   deliver(queue: number, at: number, leaseEndsAt: number, sequences: readonly number[]): void;
   remove(queue: number, sequences: readonly number[]): void;
   giveBack(back: GiveBack): void;
@@ -233,13 +235,14 @@ function visitRecord(position: number, r: ByteReader, v: RecordVisitor): void {
       const arrival = readArrival(r);
       const length = r.u32();
       const at = r.at;
-      v.send(arrival, position + at, length, r.bytes(length));
+      const payload = r.bytes(length);
+      v.send(arrival, position + at, { length, bodyBytes: bodyBytesAt(r.buffer, at, length) }, payload);
       return;
     }
     case RecordType.copy: {
       const arrival = readArrival(r);
       const offset = r.u32();
-      v.send(arrival, position + offset, r.u32(), undefined);
+      v.send(arrival, position + offset, storedAt(r, offset), undefined);
       return;
     }
     case RecordType.copies:
@@ -283,8 +286,15 @@ function visitCopies(position: number, r: ByteReader, v: RecordVisitor): void {
   const count = r.u32();
   for (let i = 0; i < count; i++) {
     const offset = r.u32();
-    v.send({ ...PLAIN, queue, sequence: first + i, enqueuedAt }, position + offset, r.u32(), undefined);
+    const arrival = { ...PLAIN, queue, sequence: first + i, enqueuedAt };
+    v.send(arrival, position + offset, storedAt(r, offset), undefined);
   }
+}
+
+/** The length of what lies at `offset` of the same entry, which comes next, and the length of its body. */
+function storedAt(r: ByteReader, offset: number): Stored {
+  const length = r.u32();
+  return { length, bodyBytes: bodyBytesAt(r.buffer, offset, length) };
 }
 
 const PLAIN: Omit<Arrival, 'queue' | 'sequence' | 'enqueuedAt'> = {
@@ -328,7 +338,10 @@ function visitRareRecord(type: number, position: number, r: ByteReader, v: Recor
       return;
     case RecordType.reference: {
       const arrival = readArrival(r);
-      v.send(arrival, r.u64(), r.u32(), undefined);
+      const position = r.u64();
+      const length = r.u32();
+      // How much of it is body stands with the message itself, elsewhere.
+      v.send(arrival, position, { length, bodyBytes: length }, undefined);
       return;
     }
     case RecordType.relocate: {

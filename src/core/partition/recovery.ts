@@ -6,6 +6,7 @@ import type { LogSettings } from '../log/types.js';
 import { DEFAULT_LOG_SETTINGS } from '../log/types.js';
 import { remember, setExtras } from '../queue/arrival.js';
 import type { Family, Queue } from '../queue/family.js';
+import type { Stored } from '../queue/message-table.js';
 import { applyTransfer } from '../queue/mover.js';
 import { applyPurge } from '../queue/purge.js';
 import type { QueueService } from '../queue/queue-service.js';
@@ -91,14 +92,14 @@ export class Recovery implements RecordVisitor {
     if (log !== undefined) this.#parts.logs.drop(log);
   }
 
-  send(arrival: Arrival, position: number, length: number, payload: Uint8Array | undefined): void {
+  send(arrival: Arrival, position: number, stored: Stored, payload: Uint8Array | undefined): void {
     const { core } = this.#parts;
     const queue = core.queues.byId.get(arrival.queue);
     if (queue === undefined) return;
     const { family } = queue;
     family.nextSequence = Math.max(family.nextSequence, arrival.sequence + 1);
     const { sequence, enqueuedAt } = arrival;
-    const slot = core.queues.allocate(queue, arrival, position, length);
+    const slot = core.queues.allocate(queue, arrival, position, stored);
     setExtras(core, slot, arrival);
     core.queues.arrive(queue, slot);
     this.#found.get(family)?.set(sequence, slot);

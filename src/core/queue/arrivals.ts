@@ -252,7 +252,8 @@ export class Arrivals {
     encodeMessage(main, message, queue.family.base.id, arrival.sequence);
     const length = main.offset - at;
     main.patchU32(lengthAt, length);
-    const slot = this.#core.queues.allocateUnplaced(queue, arrival, at, length);
+    const stored = { length, bodyBytes: message.body.length };
+    const slot = this.#core.queues.allocateUnplaced(queue, arrival, at, stored);
     setExtras(this.#core, slot, arrival);
     return slot;
   }
@@ -262,7 +263,8 @@ export class Arrivals {
     scratch.length = 0;
     encodeMessage(scratch, message, queue.family.base.id, this.#arrival.sequence);
     const bytes = Buffer.from(scratch.buffer.subarray(0, scratch.length));
-    const slot = this.#core.queues.allocate(queue, this.#arrival, -1, bytes.length);
+    const stored = { length: bytes.length, bodyBytes: message.body.length };
+    const slot = this.#core.queues.allocate(queue, this.#arrival, -1, stored);
     setExtras(this.#core, slot, this.#arrival);
     this.#core.queues.table.keepInMemory(slot, bytes);
     return slot;

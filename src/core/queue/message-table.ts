@@ -4,7 +4,7 @@ const SHIFT = 14;
 const MASK = CHUNK_SLOTS - 1;
 
 /** Bytes one slot takes, all columns together. */
-export const SLOT_BYTES = 8 + 8 + 8 + 4 + 4 + 4 + 4 + 4 + 2 + 1 + 1;
+export const SLOT_BYTES = 8 + 8 + 8 + 4 + 4 + 4 + 4 + 4 + 2 + 1 + 1 + 4;
 
 export const NO_SLOT = -1;
 
@@ -37,6 +37,8 @@ export class Chunk {
   readonly count: Uint16Array;
   readonly state: Uint8Array;
   readonly priority: Uint8Array;
+  /** Of `length`, what is body: what bounds of bytes count. Last, so that older checkpoints are chunks without it. */
+  readonly bodyBytes: Uint32Array;
 
   constructor(memory: ArrayBuffer = new ArrayBuffer(CHUNK_SLOTS * SLOT_BYTES)) {
     this.memory = memory;
@@ -57,7 +59,14 @@ export class Chunk {
     this.count = new Uint16Array(memory, place(2), CHUNK_SLOTS);
     this.state = new Uint8Array(memory, place(1), CHUNK_SLOTS);
     this.priority = new Uint8Array(memory, place(1), CHUNK_SLOTS);
+    this.bodyBytes = new Uint32Array(memory, place(4), CHUNK_SLOTS);
   }
+}
+
+/** What a slot refers to: so many bytes, and how many of them are body. */
+export interface Stored {
+  readonly length: number;
+  readonly bodyBytes: number;
 }
 
 /** What few messages have: kept beside the columns. Unix ms; 0 or '' = none. */
@@ -105,7 +114,7 @@ export class MessageTable {
   }
 
   /** A pending slot of a queue; what else it has is set by the caller. */
-  allocate(queue: number, position: number, length: number): number {
+  allocate(queue: number, position: number, stored: Stored): number {
     let slot = this.#freeHead;
     if (slot !== NO_SLOT) {
       this.#freeHead = this.chunk(slot).next[slot & MASK] as number;
@@ -118,7 +127,7 @@ export class MessageTable {
     c.sequence[i] = 0;
     c.position[i] = position;
     c.enqueuedAt[i] = 0;
-    c.length[i] = length;
+    c.length[i] = stored.length;
     c.next[i] = NO_SLOT;
     c.prev[i] = NO_SLOT;
     c.queue[i] = queue;
@@ -126,6 +135,7 @@ export class MessageTable {
     c.count[i] = 0;
     c.state[i] = State.pending;
     c.priority[i] = 0;
+    c.bodyBytes[i] = stored.bodyBytes;
     this.#used++;
     return slot;
   }
@@ -163,6 +173,10 @@ export class MessageTable {
 
   length(slot: number): number {
     return this.chunk(slot).length[slot & MASK] as number;
+  }
+
+  bodyBytes(slot: number): number {
+    return this.chunk(slot).bodyBytes[slot & MASK] as number;
   }
 
   enqueuedAt(slot: number): number {

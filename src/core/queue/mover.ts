@@ -128,8 +128,9 @@ export class Mover {
     const { queue, slot, target, order, body } = m;
     const { queues, pipeline } = this.#core;
     const arrival = this.#arrival(slot, target, order);
+    const stored = { length: body.length, bodyBytes: queues.table.bodyBytes(slot) };
     if (!target.family.settings.durable) {
-      const kept = queues.allocate(target, arrival, -1, body.length);
+      const kept = queues.allocate(target, arrival, -1, stored);
       queues.table.keepInMemory(kept, Buffer.from(body));
       setExtras(this.#core, kept, arrival);
       queues.arrive(target, kept);
@@ -141,7 +142,7 @@ export class Mover {
       main.u32(body.length);
       const at = main.offset;
       main.bytes(body);
-      const moved = queues.allocateUnplaced(target, arrival, at, body.length);
+      const moved = queues.allocateUnplaced(target, arrival, at, stored);
       setExtras(this.#core, moved, arrival);
       this.#keep([{ target, slot: moved }]);
     }
@@ -178,7 +179,8 @@ export class Mover {
       encodeMessage(main, message, target.family.base.id, arrival.sequence);
       const length = main.offset - at;
       main.patchU32(lengthAt, length);
-      const slot = queues.allocateUnplaced(target, arrival, at, length);
+      const stored = { length, bodyBytes: message.body.length };
+      const slot = queues.allocateUnplaced(target, arrival, at, stored);
       setExtras(this.#core, slot, arrival);
       landings.push({ target, slot });
     });

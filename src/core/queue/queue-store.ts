@@ -2,7 +2,7 @@ import { DeadlineHeap } from '../../base/deadline-heap.js';
 import type { ChannelName } from '../channel-name.js';
 import type { LiveExtents } from '../partition/live-extents.js';
 import { Family, Queue } from './family.js';
-import { MessageTable, State } from './message-table.js';
+import { MessageTable, State, type Stored } from './message-table.js';
 import { SlotList } from './slot-list.js';
 import type { QueueSettings } from './types.js';
 
@@ -74,6 +74,15 @@ export class QueueStore {
     // Looked at soon, whatever the bound was before.
     if (settings.retentionMs > 0 && family.ready > 0) this.retention.set(family.base.id, 0);
     else this.retention.remove(family.base.id);
+    if (settings.retentionMs > 0) this.#armLives(family);
+  }
+
+  #armLives(family: Family): void {
+    for (const member of family.members) {
+      for (const list of member.levels) {
+        for (let slot = list.head; slot >= 0; slot = this.table.next(slot)) this.armLife(family, slot);
+      }
+    }
   }
 
   #countMarks(marks: readonly string[], by: number): void {
@@ -153,17 +162,17 @@ export class QueueStore {
   // Slots ------------------------------------------------------------------------------------------------------
 
   /** A slot for a message on its way in; `arrive` puts it in its queue. The position is final (or -1). */
-  allocate(queue: Queue, arrival: SlotArrival, position: number, length: number): number {
-    this.live.add(position, length);
-    return this.allocateUnplaced(queue, arrival, position, length);
+  allocate(queue: Queue, arrival: SlotArrival, position: number, stored: Stored): number {
+    this.live.add(position, stored.length);
+    return this.allocateUnplaced(queue, arrival, position, stored);
   }
 
   /** Likewise, while the position is still an offset into an entry that is being written: `place` makes it final. */
-  allocateUnplaced(queue: Queue, arrival: SlotArrival, position: number, length: number): number {
+  allocateUnplaced(queue: Queue, arrival: SlotArrival, position: number, stored: Stored): number {
     queue.arriving++;
-    queue.arrivingBytes += length;
-    queue.family.bytes += length;
-    const slot = this.table.allocate(queue.id, position, length);
+    queue.arrivingBytes += stored.bodyBytes;
+    queue.family.bytes += stored.length;
+    const slot = this.table.allocate(queue.id, position, stored);
     const c = this.table.chunk(slot);
     const i = this.table.index(slot);
     c.sequence[i] = arrival.sequence;
@@ -197,7 +206,7 @@ export class QueueStore {
   /** Gives up a slot whose message never came to be. */
   abandon(queue: Queue, slot: number): void {
     queue.arriving--;
-    queue.arrivingBytes -= this.table.length(slot);
+    queue.arrivingBytes -= this.table.bodyBytes(slot);
     this.#release(slot);
   }
 
@@ -214,19 +223,17 @@ export class QueueStore {
   /** Pending, into its queue: delayed when its extras say so, else the end of the ready messages. */
   arrive(queue: Queue, slot: number): void {
     queue.arriving--;
-    queue.arrivingBytes -= this.table.length(slot);
+    queue.arrivingBytes -= this.table.bodyBytes(slot);
     const delayedTo = this.table.extras.size > 0 ? (this.table.extras.get(slot)?.delayedTo ?? 0) : 0;
     if (delayedTo > 0) {
       this.#delay(queue, slot, delayedTo);
       return;
     }
     this.#makeReady(queue, slot, false);
-    this.#noteGrown(queue);
   }
 
   #noteGrown(queue: Queue): void {
-    const { overflow, maxLength, maxLengthBytes } = queue.family.settings;
-    if (overflow === 'drop-head' && maxLength + maxLengthBytes > 0) queue.family.grown.add(queue);
+    if (dropsHead(queue.family.settings)) queue.family.grown.add(queue);
   }
 
   #delay(queue: Queue, slot: number, until: number): void {
@@ -245,16 +252,32 @@ export class QueueStore {
     if (oldPlace) list.insertBySequence(table, slot);
     else list.append(table, slot);
     queue.ready++;
-    queue.readyBytes += table.length(slot);
+    queue.readyBytes += table.bodyBytes(slot);
     family.ready++;
-    const expiresAt = table.extras.size > 0 ? (table.extras.get(slot)?.expiresAt ?? 0) : 0;
-    if (expiresAt > 0) this.deadlines.set(slot, expiresAt);
+    this.armLife(family, slot);
     const { retentionMs } = family.settings;
     if (retentionMs > 0 && this.retention.of(family.base.id) === undefined) {
       this.retention.set(family.base.id, table.enqueuedAt(slot) + retentionMs);
     }
     family.enroll(queue);
+    this.#noteGrown(queue);
     this.touch(family);
+  }
+
+  /**
+   * Sets the clock for the end of a ready message's life. Retention looks at the fronts of the lists: what came back, or late,
+   * may stand behind younger messages and is looked at by itself.
+   */
+  armLife(family: Family, slot: number): void {
+    const { table } = this;
+    const extras = table.extras.size > 0 ? table.extras.get(slot) : undefined;
+    let endsAt = extras?.expiresAt ?? 0;
+    const { retentionMs } = family.settings;
+    if (retentionMs > 0 && (this.#wasOut(slot) || (extras?.delayedTo ?? 0) > 0)) {
+      const keptUntil = table.enqueuedAt(slot) + retentionMs;
+      if (endsAt === 0 || keptUntil < endsAt) endsAt = keptUntil;
+    }
+    if (endsAt > 0) this.deadlines.set(slot, endsAt);
   }
 
   /** Whether the message was handed out before, counted or not. */
@@ -296,7 +319,7 @@ export class QueueStore {
     if (state === State.ready) {
       queue.levels[table.priority(slot)]?.remove(table, slot);
       queue.ready--;
-      queue.readyBytes -= table.length(slot);
+      queue.readyBytes -= table.bodyBytes(slot);
       family.ready--;
     } else if (state === State.delayed) {
       family.delayed.remove(table, slot);
@@ -396,7 +419,7 @@ export class QueueStore {
     const c = table.chunk(slot);
     const i = table.index(slot);
     to.arriving++;
-    to.arrivingBytes += c.length[i] as number;
+    to.arrivingBytes += c.bodyBytes[i] as number;
     from.family.bytes -= c.length[i] as number;
     to.family.bytes += c.length[i] as number;
     c.queue[i] = to.id;
@@ -407,4 +430,9 @@ export class QueueStore {
     this.#unpick(from);
     this.dropIfEmpty(from);
   }
+}
+
+/** Whether what is too much leaves from the front. */
+export function dropsHead({ overflow, maxLength, maxLengthBytes }: QueueSettings): boolean {
+  return overflow === 'drop-head' && maxLength + maxLengthBytes > 0;
 }

@@ -8,6 +8,7 @@ import type { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
 import { LapsedLeases } from './lapsed-leases.js';
 import { State } from './message-table.js';
+import { dropsHead } from './queue-store.js';
 import type { Mover } from './mover.js';
 import type { BackoffSettings, LeaseToken, SettleRequest, SettleResult, Settlement } from './types.js';
 
@@ -184,11 +185,26 @@ export class Settlements {
       slots.length > 1 ? [...slots].sort((a, b) => store.table.sequence(a) - store.table.sequence(b)) : slots;
     for (const slot of inOrder) {
       const queue = this.#queueOf(slot);
-      if (this.#pastLife(slot, now)) note(later, this.#deadLetters.bury(queue, slot, 'expired'));
-      else if (how.uncounted !== true && this.#deadLetters.overLimit(queue, slot)) {
+      if (this.#endLife(queue, slot, { now, later })) continue;
+      if (how.uncounted !== true && this.#deadLetters.overLimit(queue, slot)) {
         note(later, this.#deadLetters.bury(queue, slot, 'max-receives'));
       } else back.push(slot);
     }
+    this.#returnTo(family, back, { how, now });
+    if (dropsHead(family.settings)) this.#trim(back);
+  }
+
+  /** A queue over its bound drops from its front before anybody is served, as RabbitMQ does: that may be what just came back. */
+  #trim(returned: readonly number[]): void {
+    const queues = new Set(returned.map((slot) => this.#queueOf(slot)));
+    for (const queue of queues) this.#deadLetters.trim(queue);
+  }
+
+  #returnTo(
+    family: Family,
+    back: readonly number[],
+    { how, now }: { how: Settlement & { kind: 'nack' }; now: number },
+  ): void {
     if (family.settings.backoff !== undefined && how.delayMs === undefined && how.uncounted !== true) {
       this.#backOff(family, back, family.settings.backoff, now);
       return;
@@ -233,7 +249,10 @@ export class Settlements {
     const now = this.#core.clock.now();
     const back: number[] = [];
     for (const slot of slots) {
-      const leaves = this.#pastLife(slot, now) || this.#deadLetters.overLimit(this.#queueOf(slot), slot);
+      const leaves =
+        this.#pastLife(slot, now) ||
+        this.#pastRetention(family, slot, now) ||
+        this.#deadLetters.overLimit(this.#queueOf(slot), slot);
       if (leaves) this.#core.queues.extend(slot, now);
       else back.push(slot);
     }
@@ -244,6 +263,24 @@ export class Settlements {
   #pastLife(slot: number, now: number): boolean {
     const expiresAt = this.#core.queues.table.extras.get(slot)?.expiresAt ?? 0;
     return expiresAt > 0 && expiresAt <= now;
+  }
+
+  /** Whether the queue has kept it as long as it keeps anything. */
+  #pastRetention(family: Family, slot: number, now: number): boolean {
+    const { retentionMs } = family.settings;
+    return retentionMs > 0 && this.#core.queues.table.enqueuedAt(slot) + retentionMs <= now;
+  }
+
+  /** Lets a message go whose time is over; false when it is not. */
+  #endLife(queue: Queue, slot: number, { now, later }: { now: number; later: Promise<void>[] }): boolean {
+    if (this.#pastLife(slot, now)) {
+      note(later, this.#deadLetters.bury(queue, slot, 'expired'));
+      return true;
+    }
+    if (!this.#pastRetention(queue.family, slot, now)) return false;
+    queue.family.expired++;
+    this.#deadLetters.drop(queue, slot);
+    return true;
   }
 
   #place(family: Family, slots: readonly number[], place: Place): void {
@@ -259,16 +296,16 @@ export class Settlements {
     const { retentionMs } = family.settings;
     let oldest = Infinity;
     for (const member of [...family.members]) {
-      for (;;) {
-        const slot = store.front(member);
-        if (slot < 0) break;
-        const enqueuedAt = store.table.enqueuedAt(slot);
-        if (enqueuedAt + retentionMs > now) {
-          oldest = Math.min(oldest, enqueuedAt);
-          break;
+      for (const list of [...member.levels]) {
+        for (let slot = list.head; slot >= 0; slot = list.head) {
+          const enqueuedAt = store.table.enqueuedAt(slot);
+          if (enqueuedAt + retentionMs > now) {
+            oldest = Math.min(oldest, enqueuedAt);
+            break;
+          }
+          family.expired++;
+          this.#deadLetters.drop(member, slot);
         }
-        family.expired++;
-        this.#deadLetters.drop(member, slot);
       }
     }
     // Not more often than this, however many members there are; hand-out looks at each message's age itself.
@@ -286,8 +323,10 @@ export class Settlements {
       if (queue === undefined) continue;
       const state = table.state(slot);
       if (state === State.delayed) store.endDelay(queue, slot);
-      else if (state === State.ready) void this.#deadLetters.bury(queue, slot, 'expired');
-      else if (state === State.inFlight) {
+      else if (state === State.ready) {
+        // Neither: the settings have changed since its clock was set.
+        if (!this.#endLife(queue, slot, { now, later: [] })) store.armLife(queue.family, slot);
+      } else if (state === State.inFlight) {
         const slots = expired.get(queue.family);
         if (slots === undefined) expired.set(queue.family, [slot]);
         else slots.push(slot);

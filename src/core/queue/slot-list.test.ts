@@ -4,7 +4,7 @@ import { CHUNK_SLOTS, MessageTable, NO_SLOT, SLOT_BYTES } from './message-table.
 import { SlotList } from './slot-list.js';
 
 function slotWith(table: MessageTable, sequence: number): number {
-  const slot = table.allocate(1, 0, 10);
+  const slot = table.allocate(1, 0, { length: 10, bodyBytes: 7 });
   table.chunk(slot).sequence[table.index(slot)] = sequence;
   return slot;
 }
@@ -61,16 +61,16 @@ describe('slot list', () => {
 describe('message table', () => {
   it('uses the slots of the gone again and grows by whole chunks', () => {
     const table = new MessageTable();
-    const first = table.allocate(1, 5, 10);
+    const first = table.allocate(1, 5, { length: 10, bodyBytes: 7 });
     table.extrasOf(first).expiresAt = 7;
     table.release(first);
-    expect(table.allocate(2, -1, 3)).toBe(first);
+    expect(table.allocate(2, -1, { length: 3, bodyBytes: 1 })).toBe(first);
     expect(table.extras.size).toBe(0);
     table.keepInMemory(first, new Uint8Array(3));
     expect(table.memoryBytes).toBe(3);
     table.release(first);
     expect([table.memoryBytes, table.used, table.end]).toEqual([0, 0, 1]);
-    for (let i = 0; i <= CHUNK_SLOTS; i++) table.allocate(1, i, 1);
+    for (let i = 0; i <= CHUNK_SLOTS; i++) table.allocate(1, i, { length: 1, bodyBytes: 1 });
     expect(table.chunks.length).toBe(2);
     expect(table.position(CHUNK_SLOTS)).toBe(CHUNK_SLOTS);
     expect(SLOT_BYTES).toBeLessThanOrEqual(64);

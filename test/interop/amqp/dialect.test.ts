@@ -14,8 +14,6 @@ const OURS: Readonly<Record<string, (text: string) => string | undefined>> = {
     text.includes('"mandatory"') && text.startsWith('basic.return') ? undefined : text,
   // RabbitMQ sets both bits of every nack it sends, which says nothing: the tag is a single one's.
   'reject-publish': (text) => text.replace(/^(basic\.nack \d+) true true$/, '$1 false false'),
-  // Bounds of bytes count what a message takes in the store.
-  'max-length-bytes': (text) => text.replace(/^get-ok.*/, 'basic.get-empty'),
 };
 
 /** Headers that RabbitMQ has since 3.13, and the recorded answers do not. */

@@ -56,6 +56,14 @@ function dueAt(m: ModelMessage): number {
   return m.state === 'ready' && m.expiresAt > 0 ? m.expiresAt : Infinity;
 }
 
+function bodyBytesOf(one: ModelSend): number {
+  return Math.max(one.bodyBytes, one.text.length + 1);
+}
+
+function bytesOf(messages: readonly ModelMessage[]): number {
+  return messages.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0);
+}
+
 /** Queues by their rules alone: no journal, no lists, no counters. Everything happens at once and in one place. */
 export class QueueModel {
   now: number;
@@ -65,8 +73,10 @@ export class QueueModel {
   readonly messages = new Map<string, ModelMessage>();
   /** In order of arrival. */
   arriving: ModelMessage[] = [];
-  /** Channels that took messages, with what is ready in them, in order: they may be over their bounds. */
-  readonly #grown = new Map<string, string[]>();
+  /** Channels that took messages: they may be over their bounds. */
+  readonly #grown = new Set<string>();
+  /** Text of what is or was ready in bounded channels, in the order of hand-out, since `startStep`. */
+  readonly #lines = new Map<string, string[]>();
   /** By family, then id: when it was first accepted. */
   readonly dedup = new Map<string, Map<string, { at: number; text: string }>>();
   /** Text of what is ready in a channel, in the order of hand-out: as last seen in the broker. Overflow drops from its front. */
@@ -110,14 +120,16 @@ export class QueueModel {
   }
 
   send(batch: readonly ModelSend[], allOrNothing: boolean): ModelOutcome[] {
-    const taken = new Map<string, number>();
+    const taken = new Map<string, { messages: number; bytes: number }>();
     const outcomes = batch.map((one): ModelOutcome => {
       if (!this.exists(one.channel)) return 'not-found';
-      if (this.#full(one, taken.get(baseOf(one.channel)) ?? 0)) {
+      const before = taken.get(baseOf(one.channel)) ?? { messages: 0, bytes: 0 };
+      if (this.#full(one, before)) {
         this.#refuse(one);
         return 'limit';
       }
-      taken.set(baseOf(one.channel), (taken.get(baseOf(one.channel)) ?? 0) + 1);
+      const bytes = before.bytes + bodyBytesOf(one);
+      taken.set(baseOf(one.channel), { messages: before.messages + 1, bytes });
       return 'stored';
     });
     if (allOrNothing && outcomes.some((o) => o !== 'stored'))
@@ -140,11 +152,13 @@ export class QueueModel {
     m.reRoutedFrom = '';
   }
 
-  #full(one: ModelSend, taken: number): boolean {
-    const { overflow, maxLength } = this.settings(one.channel);
-    if (overflow === 'drop-head' || maxLength === 0) return false;
+  #full(one: ModelSend, taken: { messages: number; bytes: number }): boolean {
+    const { overflow, maxLength, maxLengthBytes } = this.settings(one.channel);
+    if (overflow === 'drop-head') return false;
     const waiting = this.in(baseOf(one.channel)).filter((m) => m.state === 'ready' || m.state === 'arriving');
-    return waiting.length + taken >= maxLength;
+    const bytes = bytesOf(waiting) + taken.bytes + bodyBytesOf(one);
+    const isFull = maxLength > 0 && waiting.length + taken.messages >= maxLength;
+    return isFull || (maxLengthBytes > 0 && bytes > maxLengthBytes);
   }
 
   #known(one: ModelSend): boolean {
@@ -175,7 +189,7 @@ export class QueueModel {
       reRoutedFrom: '',
       sequence: 0,
       wasOut: false,
-      bodyBytes: Math.max(one.bodyBytes, one.text.length + 1),
+      bodyBytes: bodyBytesOf(one),
     };
     this.messages.set(m.text, m);
     this.arriving.push(m);
@@ -194,11 +208,48 @@ export class QueueModel {
         m.state = 'delayed';
         continue;
       }
-      let order = this.#grown.get(m.channel);
-      if (order === undefined) this.#grown.set(m.channel, (order = this.#readyOrder(m.channel)));
-      m.state = 'ready';
-      order.push(m.text);
+      this.#makeReady(m, false);
     }
+  }
+
+  /** What is ready in every channel is what `order` says from here on. */
+  startStep(): void {
+    this.#lines.clear();
+  }
+
+  /** After a start: every queue may be over its bounds. */
+  lookAtAll(): void {
+    this.startStep();
+    for (const m of this.messages.values()) if (this.#dropsHead(m.channel)) this.#grown.add(m.channel);
+  }
+
+  #dropsHead(channel: string): boolean {
+    const { overflow, maxLength, maxLengthBytes } = this.settings(channel);
+    return overflow === 'drop-head' && maxLength + maxLengthBytes > 0;
+  }
+
+  /** Ready, at the end of its line or before the first with a higher sequence. */
+  #makeReady(m: ModelMessage, oldPlace: boolean): void {
+    if (this.#dropsHead(m.channel)) {
+      const line = this.#line(m.channel);
+      const numberOf = (text: string): number => this.messages.get(text)?.sequence || Infinity;
+      const before = oldPlace ? line.findIndex((text) => numberOf(text) > m.sequence) : -1;
+      const isLast = before < 0 || numberOf(line.at(-1)!) < m.sequence;
+      line.splice(isLast ? line.length : before, 0, m.text);
+      this.#grown.add(m.channel);
+    }
+    m.state = 'ready';
+  }
+
+  /** The line of a channel without what has left it. */
+  #line(channel: string): string[] {
+    const line = this.#lines.get(channel) ?? [...this.order(channel)];
+    const left = line.filter((text) => {
+      const m = this.messages.get(text);
+      return m?.channel === channel && m.state === 'ready';
+    });
+    this.#lines.set(channel, left);
+    return left;
   }
 
   /** What those who waited left, and is too much, is dropped from the front. True when something was. */
@@ -206,30 +257,23 @@ export class QueueModel {
     const grown = [...this.#grown];
     this.#grown.clear();
     let dropped = false;
-    for (const [channel, order] of grown) if (this.#trim(channel, order)) dropped = true;
+    for (const channel of grown) if (this.#trim(channel)) dropped = true;
     return dropped;
   }
 
-  #readyOrder(channel: string): string[] {
-    const ready = new Set(
-      this.in(channel)
-        .filter((m) => m.state === 'ready')
-        .map((m) => m.text),
-    );
-    const seen = this.order(channel).filter((text) => ready.has(text));
-    // What came back in this very step has no known place: such steps bring no arrivals.
-    return [...seen, ...[...ready].filter((text) => !seen.includes(text))];
-  }
-
-  #trim(channel: string, before: readonly string[]): boolean {
-    if (!this.exists(channel)) return false;
-    const { overflow, maxLength } = this.settings(channel);
-    if (overflow !== 'drop-head' || maxLength === 0) return false;
-    const there = before.map((text) => this.messages.get(text));
-    const order = there.filter((m) => m?.channel === channel && m.state === 'ready');
-    const over = order.slice(0, Math.max(0, order.length - maxLength));
-    for (const m of over) this.bury(m!, 'overflow');
-    return over.length > 0;
+  #trim(channel: string): boolean {
+    if (!this.exists(channel) || !this.#dropsHead(channel)) return false;
+    const { maxLength, maxLengthBytes } = this.settings(channel);
+    const line = this.#line(channel).map((text) => this.messages.get(text)!);
+    let dropped = false;
+    for (;;) {
+      const over =
+        (maxLength > 0 && line.length > maxLength) || (maxLengthBytes > 0 && bytesOf(line) > maxLengthBytes);
+      const head = over ? line.shift() : undefined;
+      if (head === undefined) return dropped;
+      dropped = true;
+      this.bury(head, 'overflow');
+    }
   }
 
   /** The lost arrivals of a failed commit; moved messages stay in their new place. */
@@ -282,9 +326,9 @@ export class QueueModel {
     m.leaseEndsAt = 0;
     m.wasOut = false;
     m.sequence = 0;
-    const pending = target.durable;
-    m.state = pending ? 'arriving' : 'ready';
-    if (pending) this.arriving.push(m);
+    m.state = 'arriving';
+    if (target.durable) this.arriving.push(m);
+    else this.#makeReady(m, false);
   }
 
   /** Time goes by: everything due happens when it is due. */
@@ -300,29 +344,46 @@ export class QueueModel {
   }
 
   #sweep(): void {
+    const expired = new Map<string, ModelMessage[]>();
     for (const m of [...this.messages.values()]) {
-      if (m.state === 'delayed' && m.delayedTo <= this.now) m.state = 'ready';
+      if (m.state === 'delayed' && m.delayedTo <= this.now) this.#makeReady(m, isSub(m.channel) || m.wasOut);
       else if (m.state === 'inFlight' && m.leaseEndsAt > 0 && m.leaseEndsAt <= this.now) {
-        this.giveBack(m, { to: this.settings(m.channel).expiredLeaseTo, delayMs: 0, uncounted: false });
+        const base = baseOf(m.channel);
+        expired.set(base, [...(expired.get(base) ?? []), m]);
       }
       if (m.state === 'ready' && m.expiresAt > 0 && m.expiresAt <= this.now) this.bury(m, 'expired');
     }
+    for (const [base, messages] of expired)
+      this.giveBack(messages, { to: this.settings(base).expiredLeaseTo, delayMs: 0, uncounted: false });
   }
 
-  giveBack(m: ModelMessage, how: { to: 'origin' | 'tail'; delayMs: number; uncounted: boolean }): void {
-    if (m.expiresAt > 0 && m.expiresAt <= this.now) this.bury(m, 'expired');
-    else if (!how.uncounted && this.overLimit(m)) this.bury(m, 'max-receives');
-    else {
+  /** Messages of one family go back, together: what is too much then leaves before anybody is served. */
+  giveBack(
+    messages: readonly ModelMessage[],
+    how: { to: 'origin' | 'tail'; delayMs: number; uncounted: boolean },
+  ): void {
+    const back: ModelMessage[] = [];
+    for (const m of [...messages].sort((a, b) => a.sequence - b.sequence)) {
+      if (m.expiresAt > 0 && m.expiresAt <= this.now) this.bury(m, 'expired');
+      else if (!how.uncounted && this.overLimit(m)) this.bury(m, 'max-receives');
+      else back.push(m);
+    }
+    for (const m of back) {
       if (how.uncounted) m.count = Math.max(0, m.count - 1);
       m.leaseEndsAt = 0;
-      if (how.delayMs > 0) {
-        m.delayedTo = this.now + how.delayMs;
-        m.state = 'delayed';
-        return;
-      }
-      m.state = 'ready';
-      if (how.to === 'tail' && !isSub(m.channel)) m.sequence = 0;
+      if (how.delayMs === 0) continue;
+      m.delayedTo = this.now + how.delayMs;
+      m.state = 'delayed';
     }
+    if (how.delayMs > 0) return;
+    const toTail = (m: ModelMessage): boolean => how.to === 'tail' && !isSub(m.channel);
+    // To their old places the last first.
+    for (const m of back.filter((one) => !toTail(one)).reverse()) this.#makeReady(m, true);
+    for (const m of back.filter(toTail)) {
+      m.sequence = 0;
+      this.#makeReady(m, false);
+    }
+    for (const channel of new Set(back.map((m) => m.channel))) this.#trim(channel);
   }
 
   /** After a restart: what lived in memory is gone, leases without an end had a holder that is gone. */
@@ -332,7 +393,7 @@ export class QueueModel {
       if (m.state !== 'inFlight' || m.leaseEndsAt > 0) continue;
       // What leaves its queue does so at the first sweep, when the routers are there.
       if (this.overLimit(m) || (m.expiresAt > 0 && m.expiresAt <= this.now)) m.leaseEndsAt = this.now;
-      else this.giveBack(m, { to: 'origin', delayMs: 0, uncounted: false });
+      else m.state = 'ready';
     }
   }
 

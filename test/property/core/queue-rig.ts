@@ -97,6 +97,7 @@ export abstract class QueueRig {
     this.traces.afterRestart();
     this.forgetMemory();
     this.model.restart();
+    this.seen = inside(this.journal.memory);
     await this.afterOpen();
   }
 
@@ -108,6 +109,7 @@ export abstract class QueueRig {
     this.traces.afterRestart();
     this.forgetMemory();
     this.model.restart();
+    this.seen = inside(this.journal.memory);
     await this.afterOpen();
   }
 
@@ -141,7 +143,9 @@ export abstract class QueueRig {
     for (const [name, settings] of Object.entries(QUEUES)) {
       if (!this.model.queues.has(name)) await this.create(name, settings);
     }
+    this.model.lookAtAll();
     this.model.land();
+    this.model.trim();
     // What is overdue is done by the first sweep.
     this.clock.advance(SCHEDULER_GRAIN_MS);
     this.model.now += SCHEDULER_GRAIN_MS;
@@ -169,6 +173,7 @@ export abstract class QueueRig {
     expect(seen.faults).toEqual([]);
     this.traces.afterCrash(seen.messages, syncs);
     this.adopt(seen);
+    this.seen = seen;
     await this.afterOpen();
   }
 
@@ -226,6 +231,7 @@ export abstract class QueueRig {
     this.outstanding = [];
     this.takeHanded();
     this.seen = inside(this.journal.memory);
+    this.model.startStep();
     same(this.seen.faults, []);
     compare(this.model, this.seen, this.highest);
     this.checkWaiting();

@@ -259,9 +259,19 @@ export class QueueRun extends QueueRig {
   }
 
   protected apply(messages: readonly ModelMessage[], how: SettleShape): void {
+    if (how.kind === 'nack') {
+      // What follows on each other and is of one family goes back together.
+      for (let at = 0; at < messages.length;) {
+        const base = baseOf(messages[at]!.channel);
+        const end = messages.findIndex((m, i) => i > at && baseOf(m.channel) !== base);
+        const together = messages.slice(at, end < 0 ? messages.length : end);
+        this.model.giveBack(together, how);
+        at += together.length;
+      }
+      return;
+    }
     for (const m of messages) {
       if (how.kind === 'ack') this.model.remove(m);
-      else if (how.kind === 'nack') this.model.giveBack(m, how);
       else if (how.kind === 'reject') this.model.bury(m, 'rejected');
       else if (how.kind === 'move') this.model.move(m, 'dead', 'moved');
       else m.leaseEndsAt = how.leaseMs > 0 ? this.clock.now() + how.leaseMs : 0;

@@ -102,6 +102,11 @@ export const QUEUES: Readonly<Record<string, Partial<QueueSettings>>> = {
     overflow: 'reject-dead-letter',
     deadLetter: { target: { route: 'test:routed' }, reasons: ['overflow'] },
   },
+  boundedBytes: {
+    maxLengthBytes: 150,
+    deadLetter: { target: { channel: name('dead') }, reasons: ['overflow'] },
+  },
+  rejectingBytes: { maxLengthBytes: 120, overflow: 'reject' },
   levels: {
     maxPriority: 3,
     messageTtlMs: 900,
@@ -135,7 +140,9 @@ const channel = fc.constantFrom(
   'family.g.c',
   'deadFamily',
   'bounded',
+  'boundedBytes',
   'rejecting',
+  'rejectingBytes',
   'levels',
   'memory',
   'toMemory',

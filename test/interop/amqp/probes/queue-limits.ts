@@ -36,6 +36,50 @@ export const QUEUE_LIMITS_PROBES: Readonly<Record<string, Probe>> = {
     for (const body of ['aaaa', 'bbbb', 'cccc']) one.publish('p.mlb', body);
     return [await one.get('p.mlb'), await one.get('p.mlb'), await one.get('p.mlb')];
   },
+  'given back over max-length': async (one) => {
+    const dead = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'p.gb.dead' };
+    await one.declare('p.gb.dead');
+    await one.declare('p.gb', { arguments: table({ 'x-max-length': 2, ...dead }) });
+    for (const body of ['a', 'b']) one.publish('p.gb', body);
+    const answers = [await one.get('p.gb', false)];
+    one.publish('p.gb', 'c');
+    one.send(1, 'basic.reject', { deliveryTag: 1, requeue: true });
+    answers.push(await until(one, 'p.gb.dead'));
+    for (let i = 0; i < 3; i++) answers.push(await one.get('p.gb'));
+    return answers;
+  },
+  'given back over max-length to a queue that refuses': async (one) => {
+    await one.declare('p.gbr', { arguments: table({ 'x-max-length': 1, 'x-overflow': 'reject-publish' }) });
+    one.publish('p.gbr', 'a');
+    const answers = [await one.get('p.gbr', false)];
+    one.publish('p.gbr', 'b');
+    one.send(1, 'basic.reject', { deliveryTag: 1, requeue: true });
+    for (let i = 0; i < 3; i++) answers.push(await one.get('p.gbr'));
+    return answers;
+  },
+  'given back over max-length beside a consumer with room': async (one) => {
+    await one.declare('p.gbc', { arguments: table({ 'x-max-length': 1 }) });
+    await one.call(1, 'basic.qos', { prefetchSize: 0, prefetchCount: 1, global: false });
+    const answers = [await one.consume('p.gbc', 't')];
+    one.publish('p.gbc', 'a');
+    answers.push(await one.answer());
+    one.publish('p.gbc', 'b');
+    await wait(50);
+    one.send(1, 'basic.reject', { deliveryTag: 1, requeue: true });
+    answers.push(await one.answer());
+    await wait(50);
+    answers.push(await one.declare('p.gbc', { passive: true }));
+    return answers;
+  },
+  'given back over max-length-bytes': async (one) => {
+    await one.declare('p.gbb', { arguments: table({ 'x-max-length-bytes': 8 }) });
+    for (const body of ['aaaa', 'bbbb']) one.publish('p.gbb', body);
+    const answers = [await one.get('p.gbb', false)];
+    one.publish('p.gbb', 'cccc');
+    one.send(1, 'basic.reject', { deliveryTag: 1, requeue: true });
+    for (let i = 0; i < 3; i++) answers.push(await one.get('p.gbb'));
+    return answers;
+  },
   'one full queue and one with room': async (one) => {
     await one.declare('p.fan.full', {
       arguments: table({ 'x-max-length': 1, 'x-overflow': 'reject-publish' }),
