@@ -6,7 +6,6 @@ import type { Alias, Broker } from './broker-api.js';
 import type { ChannelName } from './channel-name.js';
 import type { CoreContext, CoreLimits } from './core-context.js';
 import { DEFAULT_CORE_LIMITS } from './core-context.js';
-import { BrokerError } from './errors.js';
 import { LiveService } from './live/live-service.js';
 import type { LiveTraffic } from './live/types.js';
 import { LogService } from './log/log-service.js';
@@ -53,6 +52,7 @@ import type {
   SettleResult,
 } from './queue/types.js';
 import { Changes } from './registry/changes.js';
+import { notOwner, OwnedRegistry } from './registry/owned-registry.js';
 import { RegistryStore } from './registry/registry-store.js';
 import type { Change, RegistryView } from './registry/types.js';
 
@@ -120,6 +120,7 @@ class LocalBroker implements OpenBroker {
   readonly #queues: QueueService;
   readonly #logs: LogService;
   readonly #registry = new RegistryStore();
+  readonly registry: RegistryView;
   readonly #changes: Changes;
   readonly #live: LiveService;
   #housekeeping: Housekeeping | undefined;
@@ -145,6 +146,7 @@ class LocalBroker implements OpenBroker {
       routers: new Map(),
       limits: { ...DEFAULT_CORE_LIMITS, ...options.limits },
     };
+    this.registry = new OwnedRegistry(this.#registry, this.#core.tenure);
     scheduler.add(timeouts);
     this.#queues = new QueueService(this.#core, new ChannelIds());
     this.#logs = new LogService(this.#core, this.#queues);
@@ -166,10 +168,6 @@ class LocalBroker implements OpenBroker {
 
   get live(): LiveTraffic {
     return this.#live;
-  }
-
-  get registry(): RegistryView {
-    return this.#registry;
   }
 
   #afterCommit(): void {
@@ -367,8 +365,4 @@ class LocalBroker implements OpenBroker {
     this.#core.pipeline.close();
     await this.#core.journal.close();
   }
-}
-
-function notOwner(): BrokerError {
-  return new BrokerError('unavailable', 'this node does not own the journal at the moment');
 }

@@ -23,6 +23,9 @@ export interface CoreContext {
   readonly limits: CoreLimits;
 }
 
+/** How often whoever may not answer looks whether the tenure is held again. */
+export const NOT_HELD_RETRY_MS = 100;
+
 /** Every bound of the core in one place. */
 export interface CoreLimits {
   /** Body, tags, metadata and origin of one message together. */

@@ -4,6 +4,7 @@ import { silentLog } from '../base/log.js';
 import { createMemoryJournal } from '../journal/memory/index.js';
 import type { ChannelName } from './channel-name.js';
 import { openBroker, type OpenBroker } from './broker.js';
+import type { BrokerError } from './errors.js';
 import type { Delivery } from './queue/types.js';
 
 const channel = 'orders' as ChannelName;
@@ -54,6 +55,8 @@ describe('a broker that may not be the owner any more', () => {
     expect(() => broker.holds(held as Delivery)).toThrow(/own/);
     expect(() => broker.remembers(channel, 'x')).toThrow(/own/);
     expect(() => broker.subscribe({ channel: log, start: { from: 'first' } })).toThrow(/own/);
+    expect(() => broker.registry.get('kind', 'key')).toThrow(/own/);
+    expect(() => broker.registry.list('kind')).toThrow(/own/);
     tenure.held = true;
     expect(broker.queueStats(channel)).toMatchObject({ ready: 1, inFlight: 1, acknowledged: 0 });
     expect(await broker.settle({ tokens, settlement: ACK })).toEqual({ refused: [] });
@@ -78,6 +81,42 @@ describe('a broker that may not be the owner any more', () => {
     tenure.held = true;
     clock.advance(200);
     expect(taken).toEqual(['b', 'a']);
+  });
+
+  it('tells those who read a log nothing, and goes on when it is the owner after all', async () => {
+    const log = 'events' as ChannelName;
+    clock = new ManualClock();
+    // The bodies are read from the disk.
+    const journal = createMemoryJournal({ peekBytesMax: 0 });
+    broker = await openBroker({ journal, clock, log: silentLog, tenure });
+    await broker.change([{ do: 'create-log', channel: log }]);
+    await broker.append([{ channel: log, body: Buffer.from('a') }]);
+    const subscription = broker.subscribe({ channel: log, start: { from: 'first' } });
+    const seen: number[] = [];
+    const read = async (): Promise<void> => {
+      seen.push(...(await subscription.next(1)).map(({ sequence }) => sequence));
+    };
+    tenure.held = false;
+    const first = read();
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen).toEqual([]);
+    tenure.held = true;
+    clock.advance(200);
+    await first;
+    expect(seen).toEqual([1]);
+    // Deposed while it reads.
+    await broker.append([{ channel: log, body: Buffer.from('b') }]);
+    const second = read();
+    await Promise.resolve();
+    tenure.held = false;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen).toEqual([1]);
+    const ended = subscription.next(1).catch((error: unknown) => (error as BrokerError).kind);
+    subscription.close();
+    await second;
+    expect([seen, await ended]).toEqual([[1], 'precondition']);
   });
 
   it('takes no credit for what it read and did not hand over', async () => {

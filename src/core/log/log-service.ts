@@ -1,7 +1,7 @@
 import { DeadlineHeap } from '../../base/deadline-heap.js';
 import type { ChannelName } from '../channel-name.js';
 import { channelNameFault } from '../channel-name.js';
-import type { CoreContext } from '../core-context.js';
+import { NOT_HELD_RETRY_MS, type CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
 import { MessageView } from '../message-codec.js';
@@ -11,7 +11,7 @@ import type { QueueService } from '../queue/queue-service.js';
 import { Appends } from './appends.js';
 import { EventLog } from './event-log.js';
 import { Rewinds } from './rewinds.js';
-import { Subscription } from './subscription.js';
+import { Subscription, type SubscriptionHost } from './subscription.js';
 import type {
   AppendResult,
   FanOutTarget,
@@ -177,7 +177,16 @@ export class LogService {
     }
     const kept = durable === undefined ? undefined : log.cursors.get(durable);
     const next = kept === undefined ? this.#startOf(log, request.start) : kept + 1;
-    const host = { read: this.read.bind(this), saveCursor: this.#saveCursor.bind(this) };
+    const { tenure, timeouts, clock, scheduler } = this.#core;
+    const host: SubscriptionHost = {
+      read: this.read.bind(this),
+      saveCursor: this.#saveCursor.bind(this),
+      mayAnswer: () => tenure.held,
+      askAgain: (wake) => {
+        timeouts.set(clock.now() + NOT_HELD_RETRY_MS, wake);
+        scheduler.poke();
+      },
+    };
     if (durable !== undefined && kept === undefined) this.#saveCursor(log, durable, next - 1);
     return new Subscription(log, host, { next, durable });
   }

@@ -15,7 +15,7 @@ const BODY_COLUMN_BYTES = CHUNK_SLOTS * 4;
 function asFormat1({ position, data }: Checkpoint): Checkpoint {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const tableAt = Math.ceil((HEAD_BYTES + view.getUint32(8, true)) / 8) * 8;
-  const parts = [Uint8Array.from(data.subarray(0, tableAt))];
+  const parts: Uint8Array[] = [Uint8Array.from(data.subarray(0, tableAt))];
   new DataView((parts[0] as Uint8Array).buffer).setUint32(4, 1, true);
   for (let at = tableAt; at < data.length; at += CHUNK_SLOTS * SLOT_BYTES)
     parts.push(data.subarray(at, at + CHUNK_SLOTS * SLOT_BYTES - BODY_COLUMN_BYTES));

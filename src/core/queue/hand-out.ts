@@ -1,5 +1,5 @@
 import type { ChannelName } from '../channel-name.js';
-import type { CoreContext } from '../core-context.js';
+import { NOT_HELD_RETRY_MS, type CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { Bodies } from './bodies.js';
 import type { ConsumePlace } from './channels.js';
@@ -382,9 +382,6 @@ export class HandOut {
     this.serveDirty();
   }
 }
-
-/** How often hand-out looks whether the tenure is held again. */
-const NOT_HELD_RETRY_MS = 100;
 
 /** How long a message whose body could not be read is set aside. */
 const UNREADABLE_RETRY_MS = 30_000;
