@@ -230,6 +230,19 @@ export function journalContract(name: string, make: () => Promise<JournalHarness
       expect(Buffer.from(await again.read(large, text.length)).toString()).toBe(text);
     });
 
+    it('takes an entry of many megabytes, with others around it', async () => {
+      const { journal, told } = await fresh();
+      const text = 'what is large goes in parts; '.repeat(400_000);
+      journal.append(entry('before'), true);
+      const large = journal.append(entry(text), true);
+      const after = journal.append(entry('after'), true);
+      await told.passed(after);
+      await harness.crash(journal);
+      const { seen, journal: again } = await started();
+      expect(seen.map((s) => s.text.length)).toEqual([6, text.length, 5]);
+      expect(Buffer.from(await again.read(large, text.length)).toString() === text).toBe(true);
+    });
+
     it('takes an empty payload', async () => {
       const { journal, told } = await fresh();
       const position = journal.append(entry(''), true);

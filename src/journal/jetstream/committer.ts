@@ -32,6 +32,8 @@ export interface CommitterParts {
   readonly committed: (below: Position) => void;
   /** Nothing is under way any more: what was not committed is not part of the log. Until `resumed` nothing may be handed in. */
   readonly failed: (error: BrokerError) => void;
+  /** Another batch may be handed in, though nothing more is committed: the parts of a large entry count together. */
+  readonly roomCame: () => void;
   readonly resumed: () => void;
   /** Another writer has the log: nothing is ever committed again. Comes before `failed`. */
   readonly deposed: (reason: string) => void;
@@ -146,6 +148,7 @@ export class Committer {
 
   #reportStored(): void {
     let first = this.#inFlight[0];
+    if (first?.state !== 'stored') return;
     const before = this.#committed;
     while (first?.state === 'stored') {
       this.#inFlight.shift();
@@ -153,6 +156,7 @@ export class Committer {
       first = this.#inFlight[0];
     }
     if (this.#committed > before) this.#p.committed(this.#committed);
+    else this.#p.roomCame();
   }
 
   #report(batch: Batch): void {

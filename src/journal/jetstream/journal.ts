@@ -188,6 +188,7 @@ export class JetStreamJournal implements Journal {
         if (this.#discarded.length > 0) this.#freeDiscarded();
       },
       failed: (error) => writer.failed(error),
+      roomCame: () => writer.roomCame(),
       resumed: () => writer.resume(),
       deposed: onDeposed,
     });

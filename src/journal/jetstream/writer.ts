@@ -122,6 +122,10 @@ export class Writer {
     this.#pump();
   }
 
+  roomCame(): void {
+    this.#pump();
+  }
+
   /** Everything that is not committed is lost, and all that comes until `resume` too. */
   failed(error: BrokerError): void {
     const end = this.#committer?.committed ?? this.#logEnd;
