@@ -47,6 +47,28 @@ describe('a forwarded socket', () => {
     expect(socket.bytesRead).toBe(sent.length);
   });
 
+  it.each(['readable', 'data'] as const)('goes on after a reader held it back, by %s', async (way) => {
+    const [socket, far] = pair();
+    let read = 0;
+    if (way === 'readable') {
+      socket.on('readable', () => {
+        for (let chunk; (chunk = socket.read(10_000) as Buffer | null) !== null;) read += chunk.length;
+      });
+    } else {
+      socket.on('data', (chunk: Buffer) => {
+        read += chunk.length;
+        socket.pause();
+        // In the middle of the push, and a turn later.
+        if (read % 3 === 0) socket.resume();
+        else setImmediate(() => socket.resume());
+      });
+    }
+    for (let i = 0; i < 200; i++) await far.write(Buffer.alloc(i % 2 === 0 ? 20_000 : 50_000));
+    far.end();
+    await once(socket, 'close');
+    expect(read).toBe(7_000_000);
+  });
+
   it('says of the client what the node saw that accepted it', () => {
     const [socket] = pair();
     const source = { certificateIdentity: true } as TlsSource;

@@ -42,6 +42,8 @@ export class ForwardedSocket extends Duplex {
   bytesWritten = 0;
   readonly #carrier: Carrier;
   #isReading = false;
+  /** More is wanted; a push may ask for it before it returns. */
+  #isAsked = false;
   #sawEnd = false;
   #saidEnd = false;
 
@@ -63,13 +65,14 @@ export class ForwardedSocket extends Duplex {
   }
 
   override _read(): void {
+    this.#isAsked = true;
     if (!this.#isReading) void this.#fill();
   }
 
   async #fill(): Promise<void> {
     this.#isReading = true;
     try {
-      for (;;) {
+      while (this.#isAsked) {
         const chunk = await this.#carrier.read();
         if (chunk === undefined) {
           this.#sawEnd = true;
@@ -81,7 +84,8 @@ export class ForwardedSocket extends Duplex {
           return;
         }
         this.bytesRead += chunk.byteLength;
-        if (!this.push(chunk)) return;
+        this.#isAsked = false;
+        if (this.push(chunk)) this.#isAsked = true;
       }
     } catch (error) {
       this.destroy(error instanceof Error ? error : new Error(String(error)));
