@@ -68,6 +68,8 @@ export const GCP_LIMITS = {
   pullMessagesMax: 1000,
   /** How long an unary Pull waits for a first message. */
   pullWaitMs: 4000,
+  /** How long before the client's own deadline an empty answer goes out. */
+  pullDeadlineMarginMs: 250,
   ackDeadlineSecondsMin: 10,
   ackDeadlineSecondsMax: 600,
   /** Bodies handed to one stream ahead of the peer's reading. */
@@ -76,6 +78,10 @@ export const GCP_LIMITS = {
   streamOutstandingBytes: 100 * 1024 * 1024,
   pageSizeMax: 1000,
   pageSizeDefault: 100,
+  /** Clients that confirm what they receive have done so within this time. */
+  confirmMs: 2000,
+  /** What is left of the lease of a message that the client of an ended stream cannot have seen. */
+  unseenLeaseMs: 1000,
   /** Looks for expired leases of a subscription's streams are at least so far apart. */
   lookMs: 250,
   /** Time between looks for expired snapshots and subscriptions. */

@@ -1,3 +1,4 @@
+import type { CallMetadata } from '../kit/grpc/handlers.js';
 import type { ServiceHandlers, UnaryCall, UnaryHandler } from '../kit/grpc-call.js';
 import { status } from '../kit/grpc-status.js';
 import { statusOf } from './errors.js';
@@ -10,7 +11,9 @@ export type Operation<Request, Response> = (
   call: CallEvents,
 ) => Response | Promise<Response>;
 
+/** What an operation may ask of its call. */
 export interface CallEvents {
+  readonly metadata?: CallMetadata;
   on(event: 'cancelled', listener: () => void): unknown;
 }
 

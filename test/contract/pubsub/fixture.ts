@@ -116,10 +116,15 @@ export class World {
   }
 
   /** Calls an operation as a client would, by its method's name. */
-  async call<T = unknown>(method: string, request: unknown): Promise<T> {
+  async call<T = unknown>(
+    method: string,
+    request: unknown,
+    metadata: Record<string, string> = {},
+  ): Promise<T> {
     const operation = this.#operations[method] as ((request: unknown, call: unknown) => unknown) | undefined;
     if (operation === undefined) throw new Error(`no method ${method}`);
-    return (await operation(request, { on: () => undefined })) as T;
+    const call = { metadata: { get: (name: string) => metadata[name] }, on: () => undefined };
+    return (await operation(request, call)) as T;
   }
 
   async topic(id: string, more: Init<'TopicSchema'> = {}): Promise<pubsub.Topic> {

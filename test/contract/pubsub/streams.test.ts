@@ -136,3 +136,76 @@ describe('the flow control of a stream', () => {
     expect(slow.texts.length).toBeGreaterThan(taken);
   });
 });
+
+describe('a stream that ends', () => {
+  const receivedBy = (stream: Stream) => stream.responses.flatMap(({ receivedMessages }) => receivedMessages);
+
+  /** A client that confirms what it receives, but has not got to the last message when its stream ends. */
+  async function endWithUnseen(world: World): Promise<void> {
+    const stream = new Stream(world, 'sub', { streamAckDeadlineSeconds: 60 });
+    await world.publish('top', 'seen');
+    await turns();
+    await world.modify('sub', 60, ...receivedBy(stream).map(({ ackId }) => ackId));
+    world.clock.advance(5000);
+    await world.publish('top', 'unseen');
+    await turns();
+    expect(stream.texts).toEqual(['seen', 'unseen']);
+    stream.close();
+  }
+
+  it('keeps what its client confirmed, and soon gives back what it cannot have seen', async () => {
+    const world = await worldWith({});
+    await endWithUnseen(world);
+    expect(await world.pull('sub')).toEqual([]);
+    world.clock.advance(1300);
+    expect((await world.pull('sub')).map(({ data }) => data)).toEqual(['unseen']);
+    world.clock.advance(40_000);
+    expect((await world.pull('sub')).map(({ data }) => data)).toEqual(['unseen']);
+  });
+
+  it('lets a confirmation that was on its way come in', async () => {
+    const world = await worldWith({});
+    const stream = new Stream(world, 'sub', { streamAckDeadlineSeconds: 60 });
+    await world.publish('top', 'a', 'b');
+    await turns();
+    const [a, b] = receivedBy(stream).map(({ ackId }) => ackId);
+    await world.modify('sub', 60, a!);
+    stream.close();
+    world.clock.advance(900);
+    await world.modify('sub', 60, b!);
+    world.clock.advance(50_000);
+    expect(await world.pull('sub')).toEqual([]);
+  });
+
+  it('lets leases run on for a client that confirms nothing, or not everything', async () => {
+    const world = await worldWith({});
+    const silent = new Stream(world, 'sub', { streamAckDeadlineSeconds: 60 });
+    await world.publish('top', 'a');
+    await turns();
+    silent.close();
+    const choosy = new Stream(world, 'sub', { streamAckDeadlineSeconds: 60 });
+    await world.publish('top', 'b', 'c');
+    await turns();
+    await world.modify('sub', 60, receivedBy(choosy)[0]!.ackId);
+    world.clock.advance(3000);
+    await world.publish('top', 'd');
+    await turns();
+    choosy.close();
+    world.clock.advance(50_000);
+    expect(await world.pull('sub')).toEqual([]);
+  });
+
+  it('gives back an ordered message, before what follows it', async () => {
+    const world = await new World().open();
+    await world.topic('top');
+    await world.subscription('sub', 'top', { enableMessageOrdering: true });
+    const stream = new Stream(world, 'sub', { streamAckDeadlineSeconds: 60 });
+    await world.publish('top', 'other', '1@k', '2@k');
+    await turns();
+    const [other] = receivedBy(stream);
+    await world.modify('sub', 60, other!.ackId);
+    stream.close();
+    world.clock.advance(1300);
+    expect(await world.drain('sub')).toEqual(['1', '2']);
+  });
+});

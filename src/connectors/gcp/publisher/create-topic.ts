@@ -20,6 +20,7 @@ export function createTopic(services: GcpServices): Operation<Topic, Topic> {
     if (catalog.topic(id) !== undefined) throw resourceExists(id);
     await runChecks(extensions.topicChecks, request, undefined);
     const topic: Topic = { ...request, state: Topic_State.ACTIVE };
+    const createdAt = catalog.births.of(TOPIC_KIND, id, clock.now());
     const created = broker.change([
       {
         do: 'create-log',
@@ -27,7 +28,7 @@ export function createTopic(services: GcpServices): Operation<Topic, Topic> {
         settings: { retentionMs: logRetentionMs(topic, []) },
         ifMissing: true,
       },
-      { do: 'put', kind: TOPIC_KIND, key: id, value: topicRecord(topic, clock.now()), expected: 0 },
+      { do: 'put', kind: TOPIC_KIND, key: id, value: topicRecord(topic, createdAt), expected: 0 },
     ]);
     await created.catch((caught: unknown) => {
       throw creationFault(caught, id);

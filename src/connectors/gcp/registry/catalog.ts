@@ -12,6 +12,7 @@ import {
   subscriptionChannel,
   topicChannel,
 } from '../resource-names.js';
+import { Births } from './births.js';
 import {
   SUBSCRIPTION_KIND,
   subscriptionInfo,
@@ -28,6 +29,7 @@ import {
 export class Catalog {
   /** The broker itself, for what follows from an operation: what was asked for has been allowed by then. */
   readonly broker: Broker;
+  readonly births = new Births();
   readonly #topics = new Map<string, TopicInfo>();
   readonly #subscriptions = new Map<string, SubscriptionInfo>();
   /** Subscription ids by topic id. */

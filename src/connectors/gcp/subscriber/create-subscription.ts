@@ -34,7 +34,8 @@ export function createSubscription(services: GcpServices): Operation<Subscriptio
       detached: false,
     };
     await runChecks(extensions.subscriptionChecks, subscription, undefined);
-    const value = subscriptionRecord(subscription, { topicId: topic.id, createdAt: clock.now() });
+    const createdAt = catalog.births.of(SUBSCRIPTION_KIND, id, clock.now());
+    const value = subscriptionRecord(subscription, { topicId: topic.id, createdAt });
     const created = broker.change([
       {
         do: 'create-queue',

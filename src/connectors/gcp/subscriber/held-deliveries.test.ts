@@ -18,6 +18,7 @@ const token = (sequence: number, attempt = 1, channel = base) => ({ channel, seq
 const taken = (sequence: number, attempt = 1, channel = base) => ({
   ...token(sequence, attempt, channel),
   bytes: 10,
+  takenAt: 500,
   leaseEndsAt: 1000,
 });
 
@@ -73,7 +74,29 @@ describe('held deliveries', () => {
     const [a, b] = [new Holder(), new Holder()];
     held.add(base, taken(1), a);
     held.add(base, taken(2), b);
-    held.forget(a);
+    expect(held.forget(base, a, 0)).toEqual([]);
     expect([held.count, a.count, b.count]).toEqual([1, 0, 0]);
+  });
+
+  it('were not seen by a client that confirms what it receives, when they are young', () => {
+    const held = new HeldDeliveries(() => undefined);
+    const holder = new Holder();
+    const add = (sequence: number, takenAt: number, channel = base): void =>
+      held.add(base, { ...taken(sequence, 1, channel), takenAt }, holder);
+    const unseen = [token(2), token(1, 1, keyed)];
+    for (const [oldest, expected] of [
+      [900, unseen],
+      [899, []],
+    ] as const) {
+      add(1, 500);
+      add(2, oldest);
+      add(1, 950, keyed);
+      held.extend(base, [token(1)], 5000);
+      expect(held.forget(base, holder, 900)).toEqual(expected);
+      expect(held.count).toBe(0);
+    }
+    // It starts afresh.
+    add(1, 950);
+    expect(held.forget(base, holder, 900)).toEqual([]);
   });
 });

@@ -13,12 +13,17 @@ interface Held {
   readonly attempt: number;
   readonly bytes: number;
   /** Unix ms. */
+  readonly takenAt: number;
   leaseEndsAt: number;
+  /** Its lease was extended: the client has seen it. */
+  isSeen: boolean;
 }
 
 /** A delivery that a stream took. */
 export interface TakenDelivery extends LeaseToken {
   readonly bytes: number;
+  /** Unix ms. */
+  readonly takenAt: number;
   readonly leaseEndsAt: number;
 }
 
@@ -31,6 +36,8 @@ export class HeldDeliveries {
   readonly #plain = new Map<number, Held>();
   /** Of its ordered sub-channels, each of which has one delivery in flight. */
   readonly #ordered = new Map<ChannelName, Held>();
+  /** Those whose clients extend leases. */
+  readonly #confirming = new Set<CreditHolder>();
   /** No lease ends before this. Unix ms. */
   #nextExpiry = Infinity;
   readonly #onEarlier: (nextExpiry: number) => void;
@@ -45,11 +52,11 @@ export class HeldDeliveries {
   }
 
   add(channel: ChannelName, delivery: TakenDelivery, holder: CreditHolder): void {
-    const { sequence, attempt, bytes, leaseEndsAt } = delivery;
+    const { sequence, attempt, bytes, takenAt, leaseEndsAt } = delivery;
     // The message's former delivery is over, or it would not have come again.
     const former = this.#take(channel, delivery);
     former?.holder.released(former.bytes);
-    const held: Held = { holder, sequence, attempt, bytes, leaseEndsAt };
+    const held: Held = { holder, sequence, attempt, bytes, takenAt, leaseEndsAt, isSeen: false };
     if (delivery.channel === channel) this.#plain.set(sequence, held);
     else this.#ordered.set(delivery.channel, held);
     this.#expireBy(leaseEndsAt);
@@ -78,7 +85,10 @@ export class HeldDeliveries {
   extend(channel: ChannelName, tokens: readonly LeaseToken[], leaseEndsAt: number): void {
     for (const token of tokens) {
       const held = this.#find(channel, token);
-      if (held?.attempt === token.attempt && held.sequence === token.sequence) held.leaseEndsAt = leaseEndsAt;
+      if (held?.attempt !== token.attempt || held.sequence !== token.sequence) continue;
+      held.leaseEndsAt = leaseEndsAt;
+      held.isSeen = true;
+      this.#confirming.add(held.holder);
     }
     if (tokens.length > 0) this.#expireBy(leaseEndsAt);
   }
@@ -107,11 +117,25 @@ export class HeldDeliveries {
     this.#onEarlier(at);
   }
 
-  /** The holder is gone; its leases live on without it. */
-  forget(holder: CreditHolder): void {
-    for (const map of [this.#plain, this.#ordered] as readonly Map<unknown, Held>[]) {
-      for (const [key, held] of map) if (held.holder === holder) map.delete(key);
-    }
+  /**
+   * The holder is gone; its leases live on without it. Gives the deliveries that its client cannot have seen: a client that
+   * confirms what it receives, by extending leases, has confirmed all that was taken before `since` (Unix ms), but not these.
+   */
+  forget(channel: ChannelName, holder: CreditHolder, since: number): readonly LeaseToken[] {
+    const unseen: LeaseToken[] = [];
+    let confirms = this.#confirming.delete(holder);
+    const forgetIn = <Key>(map: Map<Key, Held>, channelOf: (key: Key) => ChannelName): void => {
+      for (const [key, held] of map) {
+        if (held.holder !== holder) continue;
+        map.delete(key);
+        if (held.isSeen) continue;
+        if (held.takenAt < since) confirms = false;
+        unseen.push({ channel: channelOf(key), sequence: held.sequence, attempt: held.attempt });
+      }
+    };
+    forgetIn(this.#plain, () => channel);
+    forgetIn(this.#ordered, (key) => key);
+    return confirms ? unseen : [];
   }
 
   #find(channel: ChannelName, token: LeaseToken): Held | undefined {

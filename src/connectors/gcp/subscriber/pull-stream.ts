@@ -110,14 +110,20 @@ export class PullStream implements CreditHolder, SubscriptionStream {
     this.#call.fail(statusOf(reason ?? STREAM_CLOSED));
   }
 
-  /** Leaves the subscription; leases run on. Idempotent. */
+  /** Leaves the subscription; leases run on, but for what the client cannot have seen: that is soon back. Idempotent. */
   release(): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#closeTimer.cancel();
     this.#subscription.used(this.#services.clock.now());
     this.#consumer?.cancel();
-    this.#subscription.leave(this);
+    const tokens = this.#subscription.leave(this);
+    if (tokens.length === 0) return;
+    const settlement = { kind: 'extend', leaseMs: GCP_LIMITS.unseenLeaseMs } as const;
+    this.#services.broker.settle({ tokens, settlement }).catch((caught: unknown) => {
+      // They end with the lease they had.
+      this.#services.log.debug('leases of an ended stream were not shortened', { error: String(caught) });
+    });
   }
 
   #consume(): void {
@@ -160,6 +166,7 @@ export class PullStream implements CreditHolder, SubscriptionStream {
   #deliver(deliveries: readonly Delivery[]): void {
     const subscription = this.#subscription;
     const channel = subscription.channel();
+    const now = this.#services.clock.now();
     let bodies = 0;
     for (const delivery of deliveries) {
       const bytes = delivery.message.body.length;
@@ -171,6 +178,7 @@ export class PullStream implements CreditHolder, SubscriptionStream {
           sequence: delivery.sequence,
           attempt: delivery.attempt,
           bytes,
+          takenAt: now,
           leaseEndsAt: delivery.leaseEndsAt ?? 0,
         },
         this,

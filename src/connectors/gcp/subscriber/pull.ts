@@ -1,5 +1,6 @@
 import { BrokerError } from '../../../core/errors.js';
 import type { Delivery } from '../../../core/queue/types.js';
+import { timeoutMs } from '../../kit/grpc/timeout.js';
 import { GCP_LIMITS } from '../config.js';
 import { badArgument, resourceNotFound } from '../errors.js';
 import { hasTransforms } from '../hand-over.js';
@@ -39,6 +40,12 @@ function isNotFound(caught: unknown): boolean {
   return caught instanceof BrokerError && caught.kind === 'not-found';
 }
 
+/** Not as long as to the client's deadline: it would hear DEADLINE_EXCEEDED where there is nothing to pull. */
+function waitMs(call: CallEvents): number {
+  const deadlineMs = timeoutMs(call.metadata?.get('grpc-timeout') ?? '') ?? Infinity;
+  return Math.max(0, Math.min(GCP_LIMITS.pullWaitMs, deadlineMs - GCP_LIMITS.pullDeadlineMarginMs));
+}
+
 async function receive(
   services: GcpServices,
   live: LiveSubscription,
@@ -63,7 +70,7 @@ async function receive(
       channel: live.name,
       max,
       maxBytes: GCP_LIMITS.responseBytes,
-      waitMs: request.returnImmediately ? 0 : GCP_LIMITS.pullWaitMs,
+      waitMs: request.returnImmediately ? 0 : waitMs(call),
       handOut: { kind: 'lease', leaseMs: live.info.resource.ackDeadlineSeconds * 1000 },
       perSubChannelMax: 1,
       signal: giveUp.signal,

@@ -1,6 +1,6 @@
 import type { Broker } from '../../../core/broker-api.js';
 import type { ChannelName } from '../../../core/channel-name.js';
-import type { Delivery } from '../../../core/queue/types.js';
+import type { Delivery, LeaseToken } from '../../../core/queue/types.js';
 import type { Clock } from '../../../base/clock.js';
 import { Scheduler, Timeouts } from '../../../base/scheduler.js';
 import type { BrokerError } from '../../../core/errors.js';
@@ -115,14 +115,17 @@ export class LiveSubscription {
     this.#lookBy(this.#parts.clock.now());
   }
 
-  /** The stream is gone: others may hold more. Its deliveries live on without it. */
-  leave(stream: SubscriptionStream & CreditHolder): void {
+  /** The stream is gone: others may hold more. Its deliveries live on without it; gives those that its client cannot have seen. */
+  leave(stream: SubscriptionStream & CreditHolder): readonly LeaseToken[] {
     this.streams.delete(stream);
     this.#short.delete(stream);
-    this.held.forget(stream);
-    if (this.streams.size === 0) return;
-    this.#sharesGrew = true;
-    this.#lookBy(this.#parts.clock.now());
+    const now = this.#parts.clock.now();
+    const unseen = this.held.forget(this.channel(), stream, now - GCP_LIMITS.confirmMs);
+    if (this.streams.size > 0) {
+      this.#sharesGrew = true;
+      this.#lookBy(now);
+    }
+    return unseen;
   }
 
   /** It is there no more. */
