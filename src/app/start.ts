@@ -85,12 +85,14 @@ export interface InstanceParts {
 export interface Instance {
   start(): Promise<RunningBroker>;
   stop(graceMs?: number): Promise<void>;
+  /** See `RunningBroker`; a node that waits has its files, too. */
+  reload(): void;
 }
 
 /** The composition root: what the product is made of, in the order in which it starts. */
 export function createInstance(parts: InstanceParts): Instance {
   const root = new Root(parts);
-  return { start: () => root.start(), stop: (graceMs) => root.stop(graceMs) };
+  return { start: () => root.start(), stop: (graceMs) => root.stop(graceMs), reload: () => root.reload() };
 }
 
 class Root implements RunningBroker {

@@ -66,14 +66,16 @@ export async function startForwarded(
       if (found === undefined) throw new Error(`no listener ${listener}`);
       return found;
     },
-    // The forwarder first: it is not to take over.
+    // The owner first, so that clients hear its goodbye; the other is about to take over then.
     stop: async (graceMs) => {
-      const stopping = owner.stop(graceMs);
+      await owner.stop(graceMs);
       await forwarder.stop(0);
-      await stopping;
     },
     ended: owner.ended,
-    reload: () => owner.reload(),
+    reload: () => {
+      owner.reload();
+      forwarder.reload();
+    },
   };
 }
 

@@ -17,13 +17,15 @@ export interface ServerOptions extends Omit<StartOptions, 'config'> {
   readonly config?: ConfigOverrides;
   /** The store's folder; default: a fresh one that goes when the server stops. */
   readonly folder?: string;
+  /** Never in a cluster: processes beside it use the same folder. */
+  readonly alone?: boolean;
 }
 
 const ALL: readonly ConnectorName[] = ['native', 'aws', 'gcp', 'amqp'];
 
 /** Starts the whole product in this process, silent, on free loopback ports. */
 export async function startServer(options: ServerOptions = {}): Promise<RunningBroker> {
-  const { connectors = ALL, config = {}, folder, ...rest } = options;
+  const { connectors = ALL, config = {}, folder, alone = false, ...rest } = options;
   const on = (name: ConnectorName): boolean => connectors.includes(name);
   const own = folder === undefined ? temporaryFolder() : undefined;
   const base: ConfigOverrides = {
@@ -44,7 +46,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningB
     const whole = { ...rest, config: merged(base, config) };
     const store = whole.config.store?.path ?? '';
     const running =
-      clusterUrl === undefined || rest.journal !== undefined
+      clusterUrl === undefined || alone || rest.journal !== undefined
         ? await startPolymq(whole)
         : await startForwarded(whole, store, clusterUrl);
     const stop = running.stop.bind(running);

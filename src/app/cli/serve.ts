@@ -32,11 +32,10 @@ async function serve(command: Command, terminal: Terminal): Promise<void> {
     createInstance({ config, clock: new SystemClock(), ids: new SystemIds(), log, isPatient });
   let instance = make(false);
   const stopped = stopOnSignal(() => instance, log);
-  const reload = reloadOnSignal();
+  process.on('SIGHUP', () => instance.reload());
   while (!stopped.asked()) {
     const running = await started(instance, stopped);
     if (running === undefined) break;
-    reload.of(running);
     log.info('ready', readyFields(running));
     const reason = await Promise.race([running.ended, stopped.done.then(() => undefined)]);
     if (reason === undefined || stopped.asked()) break;
@@ -100,14 +99,6 @@ function stopOnSignal(
   // Observed at the end of `serve`; until then a rejection is not an unhandled one.
   done.catch(() => undefined);
   return { done, asked: () => asked };
-}
-
-/** SIGHUP, where there is one. Before the broker is ready it ends the process, as usual. */
-/** Whatever serves at the time is told to read its files again. */
-function reloadOnSignal(): { of(running: RunningBroker): void } {
-  let current: RunningBroker | undefined;
-  process.on('SIGHUP', () => current?.reload());
-  return { of: (running) => (current = running) };
 }
 
 /** A bug must not leave a broker that answers wrongly: the store is crash-safe, so crash and say why. */

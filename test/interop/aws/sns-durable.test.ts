@@ -85,7 +85,7 @@ describe('killed with deliveries to come', () => {
     await hook.post(count + 1);
     expect(await broker?.kill('SIGTERM')).toMatchObject({ code: 0 });
     hook.answer = () => 200;
-    const again = await startServer({ connectors: ['aws'], folder: folder.path });
+    const again = await startServer({ connectors: ['aws'], folder: folder.path, alone: true });
     try {
       expect(JSON.parse((await hook.post(count + 2)).body)).toMatchObject({ Message: 'last' });
     } finally {
