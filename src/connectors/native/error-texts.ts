@@ -64,6 +64,7 @@ export const OWN_TEXTS = {
   tooManyChannels: 'too many channels: narrow them down with channel_search',
   searchTooLong: 'channel_search is too long',
   searchTooSlow: 'channel_search takes too long to match',
+  nackDelay: 'polymq.delay-ms must be a whole number of milliseconds, 12 hours at most',
   streamOver: 'the stream is over: open a new one for the next message',
   tooManyGets: 'too many Get requests wait on this stream',
   tooManyTransactions: 'too many transactions are open on this stream',

@@ -66,6 +66,46 @@ describe('known problems', () => {
     expect(stats('q')).toMatchObject({ ready: 0, inFlight: 1 });
   });
 
+  it('a nack may be given back later, so that attempts are not burnt at once (newchat 346)', async () => {
+    const Policy = { MaxReceiveCount: 2, MaxReceiveQueue: 'dead' };
+    await client.send({ Channel: 'q', Body: text('x'), Policy });
+    const stream = client.downstream();
+    const first = await stream.get('q');
+    const nack = (delay: string, id: string) =>
+      stream.settle(Downstream.nackAll, id, {
+        Metadata: { 'polymq.confirm': 'true', 'polymq.delay-ms': delay },
+      });
+    for (const wrong of ['-1', '1.5', 'soon', '', '43200001'])
+      expect((await nack(wrong, first.TransactionId)).Error).toMatch(/^polymq.delay-ms must be/);
+    expect(stats('q')).toMatchObject({ inFlight: 1 });
+    expect(await nack('5000', first.TransactionId)).toMatchObject({ IsError: false });
+    expect(stats('q')).toMatchObject({ ready: 0, delayed: 1 });
+    await pass(clock, 4_900);
+    expect(stats('q')).toMatchObject({ ready: 0, delayed: 1 });
+    await pass(clock, 200);
+    const second = await stream.get('q');
+    expect(second.Messages[0]!.Attributes.ReceiveCount).toBe(2);
+    // The last delivery it may have: the delay holds nothing back from the dead-letter queue.
+    await nack('5000', second.TransactionId);
+    expect(stats('q')).toMatchObject({ ready: 0, delayed: 0, inFlight: 0 });
+    expect((await stream.get('dead')).Messages).toHaveLength(1);
+  });
+
+  it('a queue with a back-off of its own holds back what native clients nack (redpanda connect 2556)', async () => {
+    const settings = { backoff: { minMs: 1000, maxMs: 4000 } };
+    await server.broker.change([{ do: 'create-queue', channel: 'q' as never, settings }]);
+    await client.send({ Channel: 'q', Body: text('x') });
+    const stream = client.downstream();
+    for (const waitMs of [1000, 2000, 4000, 4000]) {
+      const { TransactionId } = await stream.get('q');
+      await stream.settle(Downstream.nackAll, TransactionId);
+      await pass(clock, waitMs - 100);
+      expect(stats('q')).toMatchObject({ ready: 0, delayed: 1 });
+      await pass(clock, 200);
+      expect(stats('q')).toMatchObject({ ready: 1, delayed: 0 });
+    }
+  });
+
   it('who loses a message by time cannot settle it; who has it now can (bull 308, service bus 589)', async () => {
     await client.send({ Channel: 'q', Body: text('x') });
     const slow = client.streamQueueMessage();

@@ -1,7 +1,8 @@
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { Settlement } from '../../../core/queue/types.js';
-import { TEXTS } from '../error-texts.js';
+import { OWN_TEXTS, TEXTS } from '../error-texts.js';
 import { nativeText } from '../errors.js';
+import { NATIVE_LIMITS } from '../limits.js';
 import { queueNameFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import { DownstreamType, type QueuesDownstreamRequest } from '../wire/messages.js';
@@ -9,6 +10,8 @@ import type { Taken, Transaction } from './transaction.js';
 
 /** Request metadata that asks for an answer to a settlement that went well; clients of the contract expect none. */
 export const CONFIRM_KEY = 'polymq.confirm';
+/** Request metadata of a NAck: nobody gets the messages before so many milliseconds are over. The contract has no back-off. */
+export const DELAY_KEY = 'polymq.delay-ms';
 
 type Verb = 'ack' | 'nack' | 'requeue';
 
@@ -41,22 +44,31 @@ export function decisionOf(request: QueuesDownstreamRequest): Decision | string 
   }
   // The doubled "of" is the contract's.
   if (isRange && request.sequenceRange.length === 0) return `cannot ${verb} empty list of of offsets`;
+  const delayMs = verb === 'nack' ? delayOf(request) : 0;
+  if (delayMs === undefined) return OWN_TEXTS.nackDelay;
   return {
     verb,
-    settlement: settlementOf(verb, request.reQueueChannel),
+    settlement: settlementOf(verb, { channel: request.reQueueChannel, delayMs }),
     range: isRange ? request.sequenceRange : undefined,
     isConfirmed: request.metadata.get(CONFIRM_KEY) === 'true',
   };
 }
 
-function settlementOf(verb: Verb, reQueueChannel: string): Settlement {
+/** Undefined: it is no delay. */
+function delayOf({ metadata }: QueuesDownstreamRequest): number | undefined {
+  const text = metadata.get(DELAY_KEY) ?? '0';
+  const delayMs = Number(text);
+  return /^\d+$/.test(text) && delayMs <= NATIVE_LIMITS.delaySecondsMax * 1000 ? delayMs : undefined;
+}
+
+function settlementOf(verb: Verb, to: { readonly channel: string; readonly delayMs: number }): Settlement {
   switch (verb) {
     case 'ack':
       return { kind: 'ack' };
     case 'nack':
-      return { kind: 'nack', to: 'tail' };
+      return { kind: 'nack', to: 'tail', ...(to.delayMs > 0 && { delayMs: to.delayMs }) };
     case 'requeue':
-      return { kind: 'move', channel: reQueueChannel as ChannelName };
+      return { kind: 'move', channel: to.channel as ChannelName };
   }
 }
 
