@@ -141,5 +141,5 @@ export const AMQP_LIMITS = {
   /** How often a publish that was refused for lack of space is tried again. */
   blockedRetryMs: 100,
   /** Time between two looks at what a connection with heartbeats has sent and received, at least. */
-  heartbeatTickMsMin: 500,
+  heartbeatTickMsMin: 250,
 } as const;

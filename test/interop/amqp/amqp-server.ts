@@ -7,6 +7,7 @@ import type { Log } from '../../../src/base/log.js';
 import type { AmqpConfig } from '../../../src/connectors/amqp/index.js';
 import { amqpConfigSchema, createAmqpConnector } from '../../../src/connectors/amqp/index.js';
 import type { Connector } from '../../../src/connectors/kit/connector.js';
+import type { Identity } from '../../../src/connectors/kit/identity.js';
 import type { OpenBroker } from '../../../src/core/broker.js';
 import { openBroker } from '../../../src/core/broker.js';
 import type { CoreLimits } from '../../../src/core/core-context.js';
@@ -19,6 +20,8 @@ export interface AmqpServerOptions {
   readonly limits?: Partial<CoreLimits>;
   readonly journal?: MemoryJournal;
   readonly clock?: Clock;
+  /** Who stands behind tokens; without it none is asked for. */
+  readonly identity?: Identity;
 }
 
 /** A broker on a journal in memory, with the AMQP connector on a free port of 127.0.0.1. */
@@ -48,6 +51,7 @@ export async function startAmqpServer(options: AmqpServerOptions = {}): Promise<
   const context = {
     broker,
     ...openAccess(broker),
+    ...(options.identity && { identity: options.identity }),
     clock,
     ids: new SystemIds(),
     log,

@@ -134,6 +134,38 @@ const CASES: readonly Case[] = [
     },
     expected: ['one death', 'one death'],
   },
+  {
+    name: 'x-death of a broker that had one entry for each death, without counts',
+    run: async (raw) => {
+      await raw.declare('b.oldq');
+      const dlx = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'b.oldq' };
+      await raw.declare('b.olds', { arguments: table(dlx) });
+      const old = (queue: string): FieldValue => ({
+        tag: 'F',
+        value: new Map([
+          ['queue', text(queue)],
+          ['reason', text('rejected')],
+        ]),
+      });
+      const death: FieldValue = {
+        tag: 'A',
+        value: [old('one'), old('two'), old('one'), old('b.olds'), old('one')],
+      };
+      raw.publish('b.olds', 'dies', { properties: { headers: new Map([['x-death', death]]) } });
+      await raw.get('b.olds', false);
+      raw.send(1, 'basic.reject', { deliveryTag: 1, requeue: false });
+      const dead = await until(raw, 'b.oldq');
+      const deaths = dead.slice(dead.indexOf('x-death'));
+      return [...deaths.matchAll(/F\[(.*?)\]/g)].map(([, entry = '']) =>
+        entry
+          .split(', ')
+          .filter((field) => /^(queue|count):/.test(field))
+          .sort()
+          .join(' '),
+      );
+    },
+    expected: ['count:l2 queue:S"b.olds"', 'count:l3 queue:S"one"', 'queue:S"two"'],
+  },
 ];
 
 /** Answers of one kind that came; the others are looked at elsewhere. */

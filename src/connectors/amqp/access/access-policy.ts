@@ -25,6 +25,8 @@ export interface AccessPolicy {
   login(credentials: Credentials): Identity | undefined | Promise<Identity | undefined>;
   /** Whether the user goes on with a new secret (connection.update-secret). */
   refresh(identity: Identity, secret: string): boolean | Promise<boolean>;
+  /** Calls `over` when the login with this secret (undefined: none was shown) is good no longer. Gives the way to forget it. */
+  watch(identity: Identity, secret: string | undefined, over: (reason: string) => void): () => void;
   mayOpen(identity: Identity, vhost: string): boolean;
   /** `resource`: name of a queue or exchange; the default exchange is `amq.default`. */
   allows(identity: Identity, vhost: string, permission: Permission, resource: string): boolean;
@@ -37,6 +39,7 @@ export const FREE_ACCESS: AccessPolicy = {
   asksAlways: false,
   login: ({ user }) => ({ user, tags: [] }),
   refresh: () => true,
+  watch: () => () => undefined,
   mayOpen: () => true,
   allows: () => true,
 };

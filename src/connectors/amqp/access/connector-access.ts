@@ -61,6 +61,12 @@ export class ConnectorAccess implements AccessPolicy {
     return (await this.#verify(secret))?.user === current.user;
   }
 
+  watch(current: Identity, secret: string | undefined, over: (reason: string) => void): () => void {
+    const { identity, local } = this.#options;
+    if (!identity.required) return local.watch(current, over);
+    return secret === undefined ? () => undefined : identity.watch(secret, () => over('credential expired'));
+  }
+
   mayOpen(identity: Identity, vhost: string): boolean {
     return this.#options.identity.required || this.#options.local.mayOpen(identity, vhost);
   }

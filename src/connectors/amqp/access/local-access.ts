@@ -32,6 +32,12 @@ export interface ConfiguredUser {
   readonly password: string;
 }
 
+/** Somebody who is in. */
+interface Login {
+  readonly user: string;
+  readonly over: (reason: string) => void;
+}
+
 interface Rules {
   readonly record: PermissionRecord;
   readonly compiled: Readonly<Record<Permission, RegExp>>;
@@ -41,13 +47,14 @@ interface Rules {
  * Users of the configuration and of the registry. As long as there are none, nobody is checked. Users of the registry have
  * RabbitMQ's permissions: a regular expression a virtual host for each of configure, write and read.
  */
-export class LocalAccess implements Omit<AccessPolicy, 'asksAlways'> {
+export class LocalAccess implements Omit<AccessPolicy, 'asksAlways' | 'watch'> {
   readonly #broker: Broker;
   readonly #configured: ReadonlyMap<string, string>;
   readonly #users = new Map<string, UserRecord>();
   /** By registry key. */
   readonly #rules = new Map<string, Rules>();
   readonly #unwatch: (() => void)[] = [];
+  readonly #logins = new Set<Login>();
   version = 0;
 
   constructor(broker: Broker, configured: readonly ConfiguredUser[]) {
@@ -99,6 +106,13 @@ export class LocalAccess implements Omit<AccessPolicy, 'asksAlways'> {
   /** A new password changes nothing for who is in already (measured on RabbitMQ), as long as the user still exists. */
   refresh(identity: Identity): boolean {
     return this.#identityOf(identity.user) !== undefined;
+  }
+
+  /** Whoever is taken away is sent away. */
+  watch({ user }: Identity, over: (reason: string) => void): () => void {
+    const login = { user, over };
+    this.#logins.add(login);
+    return () => void this.#logins.delete(login);
   }
 
   mayOpen(identity: Identity, vhost: string): boolean {
@@ -164,7 +178,19 @@ export class LocalAccess implements Omit<AccessPolicy, 'asksAlways'> {
       this.#users.set(entry.value.name, entry.value);
       return;
     }
-    for (const name of this.#users.keys()) if (percentEncode(name) === key) this.#users.delete(name);
+    for (const name of this.#users.keys()) {
+      if (percentEncode(name) !== key) continue;
+      this.#users.delete(name);
+      if (!this.#configured.has(name)) this.#sendAway(name);
+    }
+  }
+
+  #sendAway(name: string): void {
+    for (const login of [...this.#logins]) {
+      if (login.user !== name) continue;
+      this.#logins.delete(login);
+      login.over(`user '${name}' is deleted`);
+    }
   }
 
   #onPermission(key: string, entry: RegistryEntry<PermissionRecord> | undefined): void {

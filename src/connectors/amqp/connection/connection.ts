@@ -20,6 +20,7 @@ import type { ConnectionEnds, ConnectionInfo } from './connection-info.js';
 import { endsOf } from './connection-info.js';
 import type { SessionLine } from './open-session.js';
 import { OpenSession } from './open-session.js';
+import { LoginLease } from './login-lease.js';
 import { Outbound } from './outbound.js';
 import type { PeerSocket } from './peer-socket.js';
 import { ProtocolHeader } from './protocol-header.js';
@@ -40,6 +41,7 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
   readonly #handshake: Handshake;
   readonly #header = new ProtocolHeader();
   #session: OpenSession | undefined;
+  #login: LoginLease | undefined;
   #phase: Phase = 'header';
   #timer: Timer | undefined;
   readonly #ends: ConnectionEnds;
@@ -288,6 +290,10 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
       this.#phase = 'running';
       this.context.connections.set(this.connectionId, this);
       this.#timer?.cancel();
+      this.#login = new LoginLease(this.context.access, session.identity, (reason) =>
+        this.closeConnection(new ReplyError(320, reason), undefined),
+      );
+      this.#login.begin(session.secret);
     } else if (method.name === 'connection.update-secret') {
       this.context.supervise(this.#onNewSecret(method.args.newSecret));
     } else if (method.name.startsWith('connection.')) {
@@ -298,12 +304,9 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
   }
 
   async #onNewSecret(secret: Uint8Array): Promise<void> {
-    const identity = this.#session?.identity;
-    const fits =
-      identity !== undefined &&
-      (await this.context.access.refresh(identity, Buffer.from(secret).toString('utf8')));
+    const fits = await this.#login?.renew(Buffer.from(secret).toString('utf8'));
     if (this.#phase !== 'running') return;
-    if (fits) this.out.writer.method(0, 'connection.update-secret-ok', {});
+    if (fits === true) this.out.writer.method(0, 'connection.update-secret-ok', {});
     else {
       const refused = new ReplyError(530, 'New secret was refused by one of the backends');
       this.closeConnection(refused, 'connection.update-secret');
@@ -344,6 +347,7 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
     this.#phase = 'closed';
     this.context.connections.delete(this.connectionId);
     this.#timer?.cancel();
+    this.#login?.end();
     this.#heartbeat?.stop();
     this.#session?.onSocketClosed();
     this.#endSession();

@@ -32,6 +32,8 @@ export interface Session {
   readonly identity: Identity;
   readonly capabilities: ClientCapabilities;
   readonly clientProperties: FieldTable;
+  /** What was shown at the login; undefined for EXTERNAL. */
+  readonly secret: string | undefined;
   readonly mechanism: string;
   readonly channelMax: number;
 }
@@ -56,6 +58,7 @@ export class Handshake {
   #identity: Identity = { user: '', tags: [] };
   #clientProperties: FieldTable = new Map();
   #mechanism = '';
+  #secret: string | undefined;
   #capabilities: ClientCapabilities = {
     consumerCancelNotify: false,
     connectionBlocked: false,
@@ -105,7 +108,9 @@ export class Handshake {
     this.#clientProperties = args.clientProperties;
     this.#mechanism = args.mechanism;
     const { access, certificateName, onLoginEnded } = this.#context;
-    const login = access.login(readCredentials(args.mechanism, args.response, certificateName));
+    const credentials = readCredentials(args.mechanism, args.response, certificateName);
+    this.#secret = credentials.mechanism === 'EXTERNAL' ? undefined : credentials.password;
+    const login = access.login(credentials);
     if (!(login instanceof Promise)) {
       this.#onLogin(login);
       return;
@@ -150,6 +155,7 @@ export class Handshake {
       identity: this.#identity,
       capabilities: this.#capabilities,
       clientProperties: this.#clientProperties,
+      secret: this.#secret,
       mechanism: this.#mechanism,
       channelMax: this.#channelMax,
     };

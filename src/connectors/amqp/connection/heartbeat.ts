@@ -13,8 +13,10 @@ export interface HeartbeatLine {
   onDeadPeer(): void;
 }
 
-/** Two intervals of silence, counted in half intervals. */
-const SILENT_TICKS_MAX = 4;
+/** Looks in one interval. Two would be too few: nearly a whole interval could pass, and some clients wait no longer. */
+const TICKS_PER_INTERVAL = 4;
+const IDLE_TICKS = TICKS_PER_INTERVAL / 2;
+const SILENT_TICKS_MAX = TICKS_PER_INTERVAL * 2;
 
 /**
  * Sends a heartbeat when nothing was written for half an interval, and reports the peer dead when nothing was read for two.
@@ -28,12 +30,13 @@ export class Heartbeat {
   #read = 0;
   #written = 0;
   #silentTicks = 0;
+  #idleTicks = 0;
 
   /** `intervalSeconds` as the client set it in tune-ok; 0 = none. */
   constructor(clock: Clock, line: HeartbeatLine, intervalSeconds: number) {
     this.#clock = clock;
     this.#line = line;
-    this.#tickMs = Math.max((intervalSeconds * 1000) / 2, AMQP_LIMITS.heartbeatTickMsMin);
+    this.#tickMs = Math.max((intervalSeconds * 1000) / TICKS_PER_INTERVAL, AMQP_LIMITS.heartbeatTickMsMin);
     if (intervalSeconds > 0) this.#arm();
   }
 
@@ -56,7 +59,12 @@ export class Heartbeat {
       line.onDeadPeer();
       return;
     }
-    if (line.bytesWritten === this.#written) line.sendHeartbeat();
+    if (line.bytesWritten === this.#written) this.#idleTicks++;
+    else this.#idleTicks = 0;
+    if (this.#idleTicks >= IDLE_TICKS) {
+      this.#idleTicks = 0;
+      line.sendHeartbeat();
+    }
     this.#arm();
   }
 }

@@ -38,15 +38,38 @@ export function deathsOf(headers: FieldTable): readonly DeathEntry[] {
 
 /** The deaths with `death` in front: a new entry, or that of the same queue and reason counted up. */
 export function withDeath(deaths: readonly DeathEntry[], death: Death): readonly DeathEntry[] {
-  const known = deaths.find(
-    (entry) => textOf(entry, 'queue') === death.queue && textOf(entry, 'reason') === death.reason,
-  );
-  if (known === undefined) return [newEntry(death), ...deaths].slice(0, DEATHS_MAX);
-  const count = known.value.get('count');
-  const before = count === undefined ? 0 : Number(count.value);
-  const again: FieldValue = { tag: 'l', value: BigInt(Number.isSafeInteger(before) ? before + 1 : 1) };
-  const entry: DeathEntry = { tag: 'F', value: new Map([...known.value, ['count', again]]) };
-  return [entry, ...deaths.filter((other) => other !== known)];
+  const grouped = groupedByCause(deaths);
+  const key = causeKey(death.queue, death.reason);
+  const known = grouped.get(key);
+  grouped.delete(key);
+  const newest = known === undefined ? newEntry(death) : withCount(known, countOf(known) + 1);
+  return [newest, ...grouped.values()].slice(0, DEATHS_MAX);
+}
+
+/**
+ * One entry a queue and reason, in the order of their first; what others put there may have several (RabbitMQ before 3.5 had
+ * one for each death, without a count).
+ */
+function groupedByCause(deaths: readonly DeathEntry[]): Map<string, DeathEntry> {
+  const grouped = new Map<string, DeathEntry>();
+  for (const entry of deaths) {
+    const key = causeKey(textOf(entry, 'queue'), textOf(entry, 'reason'));
+    const first = grouped.get(key);
+    grouped.set(key, first === undefined ? entry : withCount(first, countOf(first) + countOf(entry)));
+  }
+  return grouped;
+}
+
+const causeKey = (queue = '', reason = ''): string => `${reason}\0${queue}`;
+
+/** An entry without a count is one death; so is one whose count cannot be counted on. */
+function countOf(entry: DeathEntry): number {
+  const count = Number(entry.value.get('count')?.value ?? 1);
+  return Number.isSafeInteger(count) ? count : 1;
+}
+
+function withCount(entry: DeathEntry, count: number): DeathEntry {
+  return { tag: 'F', value: new Map([...entry.value, ['count', { tag: 'l', value: BigInt(count) }]]) };
 }
 
 function newEntry(death: Death): DeathEntry {
