@@ -173,7 +173,7 @@ export class AmqpConnector implements Connector {
   /** Owns work that outlives its connection: giving back messages, deleting exclusive queues. */
   #supervise(work: Promise<void>): void {
     const owned = work
-      .catch((error: unknown) => this.#context.log.warn('amqp: ending a connection failed', { error }))
+      .catch((error: unknown) => this.#context.log.warn('amqp: work behind a connection failed', { error }))
       .then(() => void this.#working.delete(owned));
     this.#working.add(owned);
   }

@@ -275,3 +275,18 @@ it('drains: peers are told, what they sent is kept', async () => {
   await drained;
   expect(server.broker.queueStats('amqp.default.drained' as ChannelName)?.ready).toBe(1);
 });
+
+it('says nothing of memory-only queues that go with it when it shuts down', async () => {
+  const raws = [await RawAmqp.open(server.port), await RawAmqp.open(server.port)];
+  for (const raw of raws) {
+    await raw.declare('', { exclusive: true });
+    const left = `left.${String(raws.indexOf(raw))}`;
+    await raw.declare(left, { autoDelete: true });
+    await raw.consume(left, 't');
+  }
+  // The broker takes nothing more while its connections are told.
+  await Promise.all([server.broker.drain(), server.connector.drain(2_000)]);
+  await server.connector.stop();
+  for (const raw of raws) await raw.close();
+  expect(server.logged).toEqual([]);
+});

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import type { IdSource } from '../../../base/ids.js';
 import type { Broker } from '../../../core/broker-api.js';
+import { BrokerError } from '../../../core/errors.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken } from '../../../core/queue/types.js';
 import type { AccessPolicy, Identity } from '../access/access-policy.js';
@@ -179,8 +180,14 @@ export class OpenSession implements ChannelsHost, PublisherHost {
 
   /** Gives back and deletes what was this connection's. Once. */
   end(): Promise<void> {
-    this.#ended ??= this.#endOnce();
+    this.#ended ??= this.#endOnce().catch((caught: unknown) => this.#onEndFailed(caught));
     return this.#ended;
+  }
+
+  /** A broker that shuts down deletes nothing more: what goes with a connection is in memory only, and goes with it. */
+  #onEndFailed(caught: unknown): void {
+    if (BrokerError.from(caught).kind === 'draining') return;
+    this.#line.context.log.warn("amqp: what was a connection's could not be given back", { error: caught });
   }
 
   async #endOnce(): Promise<void> {
