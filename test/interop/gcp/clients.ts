@@ -1,8 +1,11 @@
 import { credentials } from '@grpc/grpc-js';
+import type { ManualClock } from '../../../src/base/clock.js';
 import { PubSub, v1, type Message, type Subscription } from '@google-cloud/pubsub';
 
 /** Google's clients against a plain-text endpoint, as PUBSUB_EMULATOR_HOST sets them up. */
 export const PROJECT = 'test-project';
+
+const ELAPSE_STEP_MS = 5000;
 
 export interface Clients {
   readonly pubsub: PubSub;
@@ -50,6 +53,29 @@ export function collect(
       if (messages.length === count) resolve(messages);
     });
   });
+}
+
+/** Lets the server's time pass until `condition` holds, by `stepMs` at once. */
+export async function passing(clock: ManualClock, condition: () => boolean, stepMs = 10): Promise<void> {
+  await eventually(() => {
+    if (condition()) return true;
+    clock.advance(stepMs);
+    return false;
+  });
+}
+
+/** Whatever the server had to do of itself is done: some calls came back from it. */
+export async function settled({ publisher }: Clients, calls = 5): Promise<void> {
+  const request = { project: `projects/${PROJECT}`, pageSize: 1 };
+  for (let i = 0; i < calls; i++) await publisher.listTopics(request, { autoPaginate: false });
+}
+
+/** Lets much time pass in steps, as a server takes a peer for gone that is silent all the while. */
+export async function elapse(clients: Clients, clock: ManualClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= ELAPSE_STEP_MS) {
+    clock.advance(Math.min(left, ELAPSE_STEP_MS));
+    await settled(clients, 1);
+  }
 }
 
 /** Waits until `condition` holds; throws after `timeoutMs`. */

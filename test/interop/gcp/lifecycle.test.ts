@@ -1,8 +1,9 @@
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../src/base/clock.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { startServer } from '../../support/server.js';
-import { connectClients, eventually, subscriptionName, topicName } from './clients.js';
+import { connectClients, elapse, eventually, subscriptionName, topicName } from './clients.js';
 
 describe('a restart', () => {
   it('keeps topics, subscriptions, backlog and open leases', async () => {
@@ -81,9 +82,11 @@ describe('a shutdown', () => {
   });
 
   it('ends old streams by age', async () => {
+    const clock = new ManualClock(Date.now());
     const server = await startServer({
       connectors: ['gcp'],
-      config: { store: { engine: 'memory' }, connectors: { pubSub: { streamCloseSeconds: 1 } } },
+      clock,
+      config: { store: { engine: 'memory' }, connectors: { pubSub: { streamCloseSeconds: 600 } } },
     });
     const clients = connectClients(server.address('gcp').port);
     await clients.publisher.createTopic({ name: topicName('aging') });
@@ -92,9 +95,17 @@ describe('a shutdown', () => {
       topic: topicName('aging'),
     });
     const call = clients.subscriber.streamingPull();
-    const ended = new Promise((resolve) => call.on('error', resolve));
-    call.on('data', () => undefined);
+    let end: unknown;
+    const ended = new Promise((resolve) => call.on('error', (error) => resolve((end = error))));
+    let responses = 0;
+    call.on('data', () => responses++);
     call.write({ subscription: subscriptionName('aging'), streamAckDeadlineSeconds: 10 });
+    await eventually(() => responses === 1);
+    await elapse(clients, clock, 599_000);
+    call.write({});
+    await eventually(() => responses === 2);
+    expect(end).toBeUndefined();
+    clock.advance(1000);
     expect(await ended).toMatchObject({ code: status.UNAVAILABLE });
     await clients.close();
     await server.stop();

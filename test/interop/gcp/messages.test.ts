@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, toBinary } from '@bufbuild/protobuf';
-import { Client, credentials, status } from '@grpc/grpc-js';
+import { Client, credentials, status, type ClientUnaryCall } from '@grpc/grpc-js';
 import { connect } from 'node:net';
 import { once } from 'node:events';
+import { ManualClock } from '../../../src/base/clock.js';
 import { channelName } from '../../../src/core/channel-name.js';
 import { PullRequestSchema } from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/pubsub_pb.js';
 import { useServer } from '../../support/server.js';
 import { collect, connectClients, subscriptionName, topicName, type Clients, eventually } from './clients.js';
 
-const server = useServer({ connectors: ['gcp'], config: { store: { engine: 'memory' } } });
+const clock = new ManualClock(Date.now());
+const server = useServer({ clock, connectors: ['gcp'], config: { store: { engine: 'memory' } } });
 let clients: Clients;
 
 beforeAll(() => {
@@ -50,7 +52,6 @@ describe('publish', () => {
     const [topic] = await pubsub.createTopic('fields');
     const [subscription] = await topic.createSubscription('fields');
     const received = collect(subscription, 20);
-    const before = Date.now();
     const ids = await Promise.all(
       texts(20).map((text, i) =>
         topic.publishMessage({ data: Buffer.from(text), attributes: { n: String(i), ключ: 'ü "q"' } }),
@@ -64,8 +65,7 @@ describe('publish', () => {
       const message = byId.get(id);
       expect(message?.data.toString()).toBe(`m${i}`);
       expect(message?.attributes).toEqual({ n: String(i), ключ: 'ü "q"' });
-      const publishedAt = message?.publishTime.getTime() ?? 0;
-      expect(before <= publishedAt && publishedAt <= Date.now()).toBe(true);
+      expect(message?.publishTime.getTime()).toBe(clock.now());
       expect(message?.deliveryAttempt).toBe(0);
     });
     await subscription.close();
@@ -200,7 +200,10 @@ describe('pull', () => {
     await eventually(() => server().broker.queueStats(queue)?.waiters === 1);
     await publish('waits', [{ data: Buffer.from('late') }]);
     expect((await waiting).map(({ message }) => String(message?.data))).toEqual(['late']);
-    expect(await pull('waits', 10, false)).toEqual([]);
+    const empty = pull('waits', 10, false);
+    await eventually(() => server().broker.queueStats(queue)?.waiters === 1);
+    clock.advance(4000);
+    expect(await empty).toEqual([]);
   });
 
   it('that the client gave up leases nothing', async () => {
@@ -210,20 +213,18 @@ describe('pull', () => {
       create(PullRequestSchema, { subscription: subscriptionName('given-up'), maxMessages: 10 }),
     );
     const client = new Client(`127.0.0.1:${server().address('gcp').port}`, credentials.createInsecure());
+    const same = (bytes: Buffer): Buffer => bytes;
+    const path = '/google.pubsub.v1.Subscriber/Pull';
+    let call: ClientUnaryCall | undefined;
     const failed = new Promise((resolve) => {
-      const same = (bytes: Buffer): Buffer => bytes;
-      const call = client.makeUnaryRequest(
-        '/google.pubsub.v1.Subscriber/Pull',
-        same,
-        same,
-        Buffer.from(request),
-        resolve,
-      );
-      setTimeout(() => call.cancel(), 300);
+      call = client.makeUnaryRequest(path, same, same, Buffer.from(request), resolve);
     });
+    const waiters = () => server().broker.queueStats(channelName('gcp.sub.given-up'))?.waiters;
+    await eventually(() => waiters() === 1);
+    call?.cancel();
     expect(await failed).toMatchObject({ code: status.CANCELLED });
     client.close();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(() => waiters() === 0);
     await publish('given-up', [{ data: Buffer.from('x') }]);
     expect(await pull('given-up')).toHaveLength(1);
   });
@@ -256,7 +257,6 @@ describe('pull', () => {
     await expect(acknowledge('own-b', ids)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
     // Nor those of a former subscription of the same name.
     await clients.subscriber.deleteSubscription({ subscription: subscriptionName('own-a') });
-    await new Promise((resolve) => setTimeout(resolve, 5));
     await clients.subscriber.createSubscription({
       name: subscriptionName('own-a'),
       topic: topicName('own-a'),
@@ -319,7 +319,6 @@ describe('ordering keys', () => {
 describe('other protocols', () => {
   it('see what was published, with three reserved tags', async () => {
     await pair('natives');
-    const before = Date.now();
     const [{ messageIds }] = await publish('natives', [
       { data: Buffer.from('x'), attributes: { a: 'b', _pubsub_message_id: 'forged' }, orderingKey: 'k' },
     ]);
@@ -332,8 +331,7 @@ describe('other protocols', () => {
     expect(event?.message.id).toBe(messageIds?.[0]);
     const tags = Object.fromEntries(event?.message.tags ?? []);
     expect(tags).toMatchObject({ a: 'b', _pubsub_message_id: messageIds?.[0], _pubsub_ordering_key: 'k' });
-    const publishedAt = Date.parse(tags['_pubsub_publish_time'] ?? '');
-    expect(before <= publishedAt && publishedAt <= Date.now()).toBe(true);
+    expect(Date.parse(tags['_pubsub_publish_time'] ?? '')).toBe(clock.now());
     const [received] = await pull('natives');
     expect(received?.message?.attributes).toEqual({ a: 'b' });
     expect(received?.message?.orderingKey).toBe('k');
@@ -347,7 +345,6 @@ describe('other protocols', () => {
       body: Buffer.from(text),
       tags: new Map(tags),
     });
-    const before = Date.now();
     await server().broker.append([
       event('plain', [['wanted', 'yes']]),
       event('not wanted', []),
@@ -361,7 +358,7 @@ describe('other protocols', () => {
     const plain = received.find(({ message }) => String(message?.data) === 'plain')?.message;
     expect(plain?.attributes).toEqual({ wanted: 'yes' });
     expect(plain?.messageId).not.toBe('');
-    expect(Number(plain?.publishTime?.seconds)).toBeGreaterThanOrEqual(Math.floor(before / 1000));
+    expect(Number(plain?.publishTime?.seconds)).toBe(Math.floor(clock.now() / 1000));
     const keyed = received.find(({ message }) => String(message?.data) === 'keyed')?.message;
     expect(keyed?.orderingKey).toBe('k');
   });

@@ -3,8 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { v1 } from '@google-cloud/pubsub';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { channelName } from '../../../src/core/channel-name.js';
 import { startServer, urlOf, useServer } from '../../support/server.js';
-import { collect, connectClients, PROJECT, type Clients } from './clients.js';
+import { collect, connectClients, eventually, PROJECT, type Clients } from './clients.js';
 
 type ClientOptions = ConstructorParameters<typeof v1.PublisherClient>[0];
 
@@ -193,9 +194,10 @@ describe('REST', () => {
     socket.write(
       `POST /v1/projects/${PROJECT}/subscriptions/gone:pull HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const waiters = () => server().broker.queueStats(channelName('gcp.sub.gone'))?.waiters;
+    await eventually(() => waiters() === 1);
     socket.destroy();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await eventually(() => waiters() === 0);
     await clients.pubsub.topic('gone').publishMessage({ data: Buffer.from('x') });
     const pulled = await ok('POST', '/subscriptions/gone:pull', { maxMessages: 1 });
     expect(pulled['receivedMessages']).toHaveLength(1);
@@ -209,7 +211,7 @@ it('a shutdown answers what was asked and closes the connection', async () => {
   const body = JSON.stringify({ topic: `projects/${PROJECT}/topics/last` });
   await fetch(`${base}/subscriptions/last`, { method: 'PUT', body });
   const pulling = fetch(`${base}/subscriptions/last:pull`, { method: 'POST', body: '{"maxMessages":1}' });
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await eventually(() => server.broker.queueStats(channelName('gcp.sub.last'))?.waiters === 1);
   const stopped = server.stop();
   const response = await pulling;
   expect([response.status, await response.json()]).toEqual([200, {}]);

@@ -3,11 +3,22 @@ import { status } from '@grpc/grpc-js';
 import { connect } from 'node:http2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StreamingPullRequestSchema } from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/pubsub_pb.js';
+import { ManualClock } from '../../../src/base/clock.js';
 import { channelName } from '../../../src/core/channel-name.js';
 import { useServer } from '../../support/server.js';
-import { connectClients, eventually, subscriptionName, topicName, type Clients } from './clients.js';
+import {
+  connectClients,
+  elapse,
+  eventually,
+  passing,
+  settled,
+  subscriptionName,
+  topicName,
+  type Clients,
+} from './clients.js';
 
-const server = useServer({ connectors: ['gcp'], config: { store: { engine: 'memory' } } });
+const clock = new ManualClock(Date.now());
+const server = useServer({ clock, connectors: ['gcp'], config: { store: { engine: 'memory' } } });
 let clients: Clients;
 
 beforeAll(() => {
@@ -58,6 +69,16 @@ class Stream {
     this.#call.end();
   }
 
+  /** Nothing more comes on it, also when some time passes: signs of life are answered behind all that was to come. */
+  async quiet(): Promise<void> {
+    clock.advance(1000);
+    for (let i = 0; i < 3; i++) {
+      const before = this.responses.length;
+      this.write({});
+      await eventually(() => this.responses.length > before);
+    }
+  }
+
   async cancel(): Promise<void> {
     this.#call.cancel();
     await this.ended;
@@ -92,7 +113,6 @@ const open = (id: string, more: object = {}): Stream =>
   new Stream({ subscription: subscriptionName(id), streamAckDeadlineSeconds: 10, ...more });
 const acknowledge = (id: string, ackIds: string[]) =>
   clients.subscriber.acknowledge({ subscription: subscriptionName(id), ackIds });
-const settled = () => new Promise((resolve) => setTimeout(resolve, 150));
 
 describe('StreamingPull', () => {
   it('says the properties first, and with every response', async () => {
@@ -133,7 +153,7 @@ describe('StreamingPull', () => {
     const id = await backlog(10);
     const stream = open(id, { maxOutstandingMessages: 2 });
     await eventually(() => stream.messages.length === 2);
-    await settled();
+    await stream.quiet();
     expect(stream.messages).toHaveLength(2);
     await acknowledge(id, [stream.ackIds[0] ?? '']);
     await eventually(() => stream.messages.length === 3);
@@ -141,7 +161,7 @@ describe('StreamingPull', () => {
     await eventually(() => stream.messages.length === 4);
     stream.write({ modifyDeadlineAckIds: [stream.ackIds[2]], modifyDeadlineSeconds: [0] });
     await eventually(() => stream.messages.length === 5);
-    await settled();
+    await stream.quiet();
     expect(stream.messages).toHaveLength(5);
     await stream.cancel();
   });
@@ -150,15 +170,17 @@ describe('StreamingPull', () => {
     const id = await backlog(2);
     const stream = open(id, { maxOutstandingMessages: 1 });
     await eventually(() => stream.messages.length === 1);
-    // The shortest lease there is.
-    await eventually(() => stream.messages.length === 2, 15_000);
+    await elapse(clients, clock, 8_000);
+    await stream.quiet();
+    expect(stream.messages).toHaveLength(1);
+    await passing(clock, () => stream.messages.length === 2);
     await stream.cancel();
   });
 
   it('counts bytes; one message larger than the bound passes', async () => {
     const id = await backlog(6, 1000);
     const stream = open(id, { maxOutstandingBytes: 2500 });
-    await settled();
+    await stream.quiet();
     expect(stream.messages.length).toBeGreaterThanOrEqual(2);
     expect(stream.messages.length).toBeLessThanOrEqual(3);
     const before = stream.messages.length;
@@ -168,7 +190,7 @@ describe('StreamingPull', () => {
 
     const large = await backlog(2, 5000);
     const other = open(large, { maxOutstandingBytes: 100 });
-    await settled();
+    await other.quiet();
     expect(other.messages).toHaveLength(1);
     await acknowledge(large, other.ackIds);
     await eventually(() => other.messages.length === 2);
@@ -179,7 +201,7 @@ describe('StreamingPull', () => {
     const id = await backlog(2000);
     const stream = open(id, { maxOutstandingMessages: 5000 });
     await eventually(() => stream.messages.length === 1000);
-    await settled();
+    await stream.quiet();
     expect(stream.messages).toHaveLength(1000);
     await acknowledge(id, stream.ackIds);
     await eventually(() => stream.messages.length === 2000);
@@ -199,10 +221,16 @@ describe('StreamingPull', () => {
     const id = await backlog(1);
     const stream = open(id, { maxOutstandingMessages: 5 });
     await eventually(() => stream.messages.length === 1);
+    await acknowledge(id, stream.ackIds);
     stream.write({ streamAckDeadlineSeconds: 60 });
     await publish(id, 1);
     await eventually(() => stream.messages.length === 2);
-    await acknowledge(id, stream.ackIds);
+    await elapse(clients, clock, 58_000);
+    await stream.quiet();
+    expect(stream.messages).toHaveLength(2);
+    clock.advance(1_500);
+    await eventually(() => stream.messages.length === 3);
+    await acknowledge(id, stream.ackIds.slice(2));
     await stream.cancel();
   });
 
@@ -222,7 +250,7 @@ describe('StreamingPull', () => {
     await eventually(() => stream.messages.length === 2);
     await stream.cancel();
     const other = open(id);
-    await settled();
+    await other.quiet();
     expect(other.messages).toEqual([]);
     await acknowledge(id, stream.ackIds);
     await publish(id, 1);
@@ -294,7 +322,9 @@ describe('StreamingPull', () => {
     call.write(Buffer.concat([Uint8Array.of(0, 0, 0, 0, message.length), message]));
     const inFlight = () => server().broker.queueStats(channelName(`gcp.sub.${id}`))?.inFlight ?? 0;
     await eventually(() => inFlight() > 0);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await settled(clients);
+    clock.advance(1000);
+    await settled(clients);
     expect(inFlight()).toBeLessThan(20);
     call.resume();
     await eventually(() => inFlight() === 64);
