@@ -13,8 +13,9 @@ export interface BenchOptions {
 export const HELP = `npm run bench -- [options]
 
   --only LIST      measures to run, by the beginning of their id: core, core-send, amqp, sqs, sqs-send1, pubsub,
-                   native, latency … (default: all)
-  --peers LIST     rabbitmq, fauxqs, fauxqs-sqlite, emulator, nats, or none (default: all that are installed)
+                   native, cluster, latency … (default: all)
+  --peers LIST     rabbitmq, fauxqs, fauxqs-sqlite, emulator, nats, nats-r3,
+                   cluster-owner, or none (default: all that are installed)
   --seconds N      length of a timed phase (default 5)
   --runs N         timed runs; figures are their medians (default 3)
 `;
@@ -24,7 +25,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     args: [...args],
     options: {
       only: { type: 'string', default: '' },
-      peers: { type: 'string', default: 'rabbitmq,fauxqs,fauxqs-sqlite,emulator,nats' },
+      peers: { type: 'string', default: 'rabbitmq,fauxqs,fauxqs-sqlite,emulator,nats,nats-r3,cluster-owner' },
       seconds: { type: 'string', default: '5' },
       runs: { type: 'string', default: '3' },
       help: { type: 'boolean', default: false },

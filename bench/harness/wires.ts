@@ -1,6 +1,7 @@
 import { latency, measure, noteOf, rate, type Measured } from './measure.js';
 import type { BenchOptions } from './options.js';
 import type { Row } from './report.js';
+import { clusterOther, clusterOwner, natsCluster } from '../server/cluster.js';
 import { emulator } from '../server/emulator.js';
 import { http2Echo, httpEcho } from '../server/echo.js';
 import { fauxqs, fauxqsSqlite } from '../server/fauxqs.js';
@@ -22,6 +23,8 @@ interface WireMeasure {
   readonly id: string;
   readonly load: string;
   readonly wire: string;
+  /** Default: the product on one machine. */
+  readonly ours?: Contender;
   readonly phases: readonly string[];
   readonly against: readonly Against[];
   /** What our own figure must be, of the first phase. */
@@ -125,6 +128,17 @@ export const WIRE_MEASURES: readonly WireMeasure[] = [
     against: [],
     bound: 200_000,
   },
+  {
+    id: 'cluster-both',
+    load: 'amqp-both',
+    wire: 'amqp',
+    ours: clusterOther,
+    phases: ['cluster, through a node beside the owner: AMQP publish-confirm + consume-ack at once'],
+    against: [
+      { contender: clusterOwner, phase: 0, atLeast: 0.65 },
+      { contender: natsCluster, load: 'nats-both-r3', phase: 0, atLeast: 3 },
+    ],
+  },
 ];
 
 /** End-to-end at 200 messages a second over each wire. */
@@ -165,7 +179,8 @@ export async function measureWire(wire: WireMeasure, options: BenchOptions): Pro
     const request = { contender, load: load ?? wire.load, wire: wire.wire, options };
     measured.set(contender, await measure({ ...request, drainSecondsMax: PEER_DRAIN_SECONDS_MAX }));
   }
-  const ours = await measure({ contender: polymq, load: wire.load, wire: wire.wire, options });
+  const contender = wire.ours ?? polymq;
+  const ours = await measure({ contender, load: wire.load, wire: wire.wire, options });
   const { bound } = wire;
   const rows = wire.phases.flatMap((title, phase): Row[] => {
     const base = { id: wire.id, measure: title, unit: 'msg/s', ours: rate(ours, phase) };

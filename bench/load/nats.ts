@@ -18,7 +18,7 @@ class WorkQueue {
     this.name = `bench-${label}`;
   }
 
-  static async make(connection: NatsConnection, label: string): Promise<WorkQueue> {
+  static async make(connection: NatsConnection, label: string, replicas: number): Promise<WorkQueue> {
     const queue = new WorkQueue(label);
     const { name } = queue;
     await connection.ask(`$JS.API.STREAM.CREATE.${name}`, {
@@ -26,7 +26,7 @@ class WorkQueue {
       subjects: [`q.${name}`],
       retention: 'workqueue',
       storage: 'file',
-      num_replicas: 1,
+      num_replicas: replicas,
     });
     return queue;
   }
@@ -102,7 +102,7 @@ class WorkQueue {
 /** Publishes with acknowledgements, then one consumer takes and acknowledges everything. */
 export const natsPublish: Load = async ({ job, label }: RunContext) => {
   const connection = await NatsConnection.open(job.port);
-  const queue = await WorkQueue.make(connection, label);
+  const queue = await WorkQueue.make(connection, label, 1);
   const send = await phase('publish with acknowledgement', job, () => queue.publish(connection, job));
   const drain = await phase('consume + ack', job, async () => {
     await queue.consume(connection);
@@ -115,9 +115,14 @@ export const natsPublish: Load = async ({ job, label }: RunContext) => {
 };
 
 /** Both at once, a connection each. */
-export const natsBoth: Load = async ({ job, label }: RunContext) => {
+export const natsBoth: Load = (context) => both(context, 1);
+
+/** The same on a stream with three replicas. */
+export const natsBothR3: Load = (context) => both(context, 3);
+
+const both = async ({ job, label }: RunContext, replicas: number): ReturnType<Load> => {
   const [sender, receiver] = [await NatsConnection.open(job.port), await NatsConnection.open(job.port)];
-  const queue = await WorkQueue.make(sender, label);
+  const queue = await WorkQueue.make(sender, label, replicas);
   await queue.consume(receiver);
   const run = await phase('publish and consume at once', job, async () => {
     await queue.publish(sender, job);

@@ -1,6 +1,6 @@
 import { amqpBoth, amqpLatency, amqpPublishThenConsume } from './amqp.js';
 import type { Load, LoadJob, Run } from './job.js';
-import { natsBoth, natsPublish } from './nats.js';
+import { natsBoth, natsBothR3, natsPublish } from './nats.js';
 import { nativeEvents, nativeRequests } from './native-live.js';
 import { nativeBoth, nativeLatency, nativeUpstream, nativeUpstream100 } from './native.js';
 import { http2Echo, pubsubLatency, pubsubPublish1, pubsubPublish100 } from './pubsub.js';
@@ -19,6 +19,7 @@ const LOADS: Readonly<Record<string, Load>> = {
   'native-upstream': nativeUpstream,
   'native-upstream100': nativeUpstream100,
   'nats-both': natsBoth,
+  'nats-both-r3': natsBothR3,
   'nats-publish': natsPublish,
   'pubsub-latency': pubsubLatency,
   'pubsub-publish1': pubsubPublish1,
