@@ -159,6 +159,19 @@ describe('a client behind a policy', () => {
     expect(broker.queueStats(name('jobs'))?.ready).toBe(2);
   });
 
+  it('appends along with a send only to logs that may be written', async () => {
+    const { broker, client } = await gate();
+    await broker.change([{ do: 'create-log', channel: name('secret') }]);
+    const append = [{ channel: name('secret'), body }];
+    const sent = client('writer').broker.send([{ channel: name('jobs'), body }], {
+      createMissing: true,
+      append,
+    });
+    await expect(sent).rejects.toBeInstanceOf(AccessDenied);
+    expect(broker.logStats(name('secret'))?.events).toBe(0);
+    expect(broker.queueStats(name('jobs'))).toBeUndefined();
+  });
+
   it('a sub-channel is its queue, and an alias gives no right', async () => {
     const { broker, client } = await gate();
     await broker.change([

@@ -71,6 +71,7 @@ export class AuthorizedBroker implements Broker {
 
   async send(messages: readonly OutgoingMessage[], options?: SendOptions): Promise<readonly SendOutcome[]> {
     if (options?.acks !== undefined) this.#requireTokens(options.acks);
+    if (options?.append !== undefined) this.#requireLogs(options.append);
     const refusals = this.#refusalsOf(messages);
     if (refusals === undefined) return this.#broker.send(messages, options);
     const [first] = refusals.values();
@@ -179,13 +180,17 @@ export class AuthorizedBroker implements Broker {
     events: readonly OutgoingMessage[],
     options?: { readonly createMissing?: boolean },
   ): Promise<readonly AppendResult[]> {
+    this.#requireLogs(events);
+    return this.#broker.append(events, options);
+  }
+
+  #requireLogs(events: readonly OutgoingMessage[]): void {
     let last: ChannelName | undefined;
     for (const { channel } of events) {
       if (channel === last) continue;
       this.#require('log', 'write', channel);
       last = channel;
     }
-    return this.#broker.append(events, options);
   }
 
   subscribe(request: SubscribeRequest): LogSubscription {

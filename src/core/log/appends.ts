@@ -5,6 +5,7 @@ import type { OutgoingMessage } from '../message.js';
 import { encodeMessage, mintedId } from '../message-codec.js';
 import type { PendingOperation } from '../partition/pipeline.js';
 import { RecordType, writeSequences } from '../partition/records.js';
+import type { EventsAlong } from '../queue/along.js';
 import type { Queue } from '../queue/family.js';
 import type { QueueService } from '../queue/queue-service.js';
 import type { EventLog } from './event-log.js';
@@ -101,6 +102,22 @@ export class Appends {
     );
   }
 
+  /** Events for the entry of a send. Throws `not-found`, and what an append is refused with. */
+  along(events: readonly OutgoingMessage[]): EventsAlong {
+    const operation = new AppendOperation(this, this.#runsOf(events, false));
+    const bytes = this.#queues.admission.check(events) + this.#overhead(operation, events);
+    return {
+      bytes,
+      get slots() {
+        return operation.slots;
+      },
+      write: () => this.#fill(operation, events),
+      place: (position) => this.#placeAll(operation, position),
+      commit: () => operation.commit(),
+      lose: (error) => operation.lose(error),
+    };
+  }
+
   /** The record that takes a slot out of its queue. */
   departure({ queue, slot }: Sender): NonNullable<PendingOperation['acks']> {
     const { family } = queue;
@@ -132,9 +149,21 @@ export class Appends {
   /** Writes the batch as one entry. Throws what a copy's channel is refused with; nothing is left behind then. */
   write(operation: AppendOperation, events: readonly OutgoingMessage[], bytes: number): void {
     const { main } = this.#core.pipeline;
+    main.begin(bytes + this.#overhead(operation, events));
+    this.#fill(operation, events);
+    this.#placeAll(operation, this.#core.pipeline.append(main, true, operation));
+  }
+
+  /** Bytes of the entry around the events and their copies. */
+  #overhead(operation: AppendOperation, events: readonly OutgoingMessage[]): number {
     let targets = 0;
     for (const run of operation.runs) targets += run.log.targets.length;
-    main.begin(bytes + events.length * (EVENT_BYTES + targets * COPY_BYTES));
+    return events.length * (EVENT_BYTES + targets * COPY_BYTES);
+  }
+
+  /** Writes events and copies into the open entry. When it throws, that is abandoned and nothing is left behind. */
+  #fill(operation: AppendOperation, events: readonly OutgoingMessage[]): void {
+    const { main } = this.#core.pipeline;
     try {
       operation.acks?.write(main);
       this.#writeEvents(operation, events);
@@ -147,7 +176,9 @@ export class Appends {
       this.undo(operation);
       throw BrokerError.from(caught);
     }
-    const position = this.#core.pipeline.append(main, true, operation);
+  }
+
+  #placeAll(operation: AppendOperation, position: number): void {
     this.#fanOut.place(operation.copies, position);
     for (const run of operation.runs) this.#place(run, position);
   }

@@ -44,10 +44,13 @@ export class LogService {
     this.#queues = queues;
     this.#appends = new Appends(core, queues, this);
     this.rewinds = new Rewinds(core, queues, this);
-    queues.connectLogs({
-      has: (name) => this.find(name) !== undefined,
-      forward: (events, from, failed) => this.#appends.forward(events, from, failed),
-    });
+    queues.connectLogs(
+      {
+        has: (name) => this.find(name) !== undefined,
+        forward: (events, from, failed) => this.#appends.forward(events, from, failed),
+      },
+      (events) => this.#appends.along(events),
+    );
     const ages = this.#ages;
     const sweep = (now: number): void => {
       this.#sweep(now);

@@ -9,6 +9,7 @@ import { encodeMessage, mintedId } from '../message-codec.js';
 import type { PendingOperation } from '../partition/pipeline.js';
 import { RecordType, writeArrival } from '../partition/records.js';
 import { AcksAlong } from './acks-along.js';
+import { NOTHING_ALONG, type Along, type AppendAlong, type EventsAlong } from './along.js';
 import type { Admission } from './admission.js';
 import { blankArrival, fillArrival, forget, recall, remember, setExtras } from './arrival.js';
 import type { Channels } from './channels.js';
@@ -53,17 +54,21 @@ class SendOperation implements PendingOperation {
   position = -1;
   readonly outcomes: SendOutcome[];
   done: Deferred<readonly SendOutcome[]> | undefined;
-  readonly acks: AcksAlong | undefined;
+  readonly #along: Along;
   readonly #arrivals: Arrivals;
 
-  constructor(arrivals: Arrivals, outcomes: SendOutcome[], acks: AcksAlong | undefined) {
+  constructor(arrivals: Arrivals, outcomes: SendOutcome[], along: Along) {
     this.#arrivals = arrivals;
     this.outcomes = outcomes;
-    this.acks = acks;
+    this.#along = along;
+  }
+
+  get acks(): AcksAlong | undefined {
+    return this.#along.acks;
   }
 
   get slots(): readonly number[] {
-    const slots: number[] = [];
+    const slots: number[] = [...(this.#along.events?.slots ?? [])];
     for (const outcome of this.outcomes) if (outcome instanceof Acceptance) slots.push(outcome.slot);
     return slots;
   }
@@ -71,6 +76,7 @@ class SendOperation implements PendingOperation {
   commit(): void {
     const { outcomes } = this;
     this.acks?.commit();
+    this.#along.events?.commit();
     for (let i = 0; i < outcomes.length; i++) {
       const outcome = outcomes[i];
       if (!(outcome instanceof Acceptance)) continue;
@@ -84,6 +90,7 @@ class SendOperation implements PendingOperation {
       const outcome = this.outcomes[i];
       if (outcome instanceof Acceptance) this.#arrivals.abandon(outcome.queue, outcome.slot);
     }
+    this.#along.events?.lose(error);
     this.done?.reject(error);
   }
 }
@@ -107,6 +114,8 @@ export class Arrivals {
   readonly #taken = new Map<Queue, { messages: number; bytes: number }>();
   // Filled anew for each message: it is read at once and never kept.
   readonly #arrival = blankArrival();
+  /** Set once there are logs. */
+  appendAlong: AppendAlong | undefined;
 
   constructor(core: CoreContext, channels: Channels, deadLetters: DeadLetters, admission: Admission) {
     this.#core = core;
@@ -120,15 +129,20 @@ export class Arrivals {
     const bytes = this.#admission.check(messages);
     const outcomes = new Array<SendOutcome>(messages.length);
     const duplicates = this.#decide(messages, options, outcomes, now);
-    const acks = this.#acksAlong(options, outcomes);
+    const along = this.#along(options, outcomes);
+    const { acks, events } = along;
     // Its records must find the deliveries they are about.
     if (acks !== undefined) this.#core.pipeline.flushSide();
-    const written = this.#write(messages, outcomes, now, bytes);
+    const written: Written = { durable: 0, forced: false };
+    // First, for this is what may be refused, and nothing has to be taken back then.
+    if (events !== undefined) this.#writeEvents(events, written, bytes + messages.length * ARRIVAL_BYTES);
+    this.#write(messages, outcomes, { now, bytes, written });
     if (acks?.durable === true) this.#writeAcks(acks, written);
-    const operation = new SendOperation(this, outcomes, acks);
+    const operation = new SendOperation(this, outcomes, along);
     if (written.durable > 0) {
       const { pipeline, queues } = this.#core;
       const position = pipeline.append(pipeline.main, written.forced, operation);
+      events?.place(position);
       for (const outcome of outcomes) if (outcome instanceof Acceptance) queues.place(outcome.slot, position);
     }
     const done = deferred<readonly SendOutcome[]>();
@@ -141,11 +155,23 @@ export class Arrivals {
     return done.promise;
   }
 
-  /** The acknowledgements that go with a batch, unless all of it was refused. */
-  #acksAlong(options: SendOptions, outcomes: readonly SendOutcome[]): AcksAlong | undefined {
-    if (options.acks === undefined || options.acks.length === 0) return undefined;
-    if (options.allOrNothing === true && outcomes[0]?.ok === false) return undefined;
-    return new AcksAlong(this.#core, options.acks);
+  /** The acknowledgements and events that go with a batch, unless all of it was refused. */
+  #along(options: SendOptions, outcomes: readonly SendOutcome[]): Along {
+    const { acks = [], append = [] } = options;
+    const refused = options.allOrNothing === true && outcomes[0]?.ok === false;
+    if (refused || acks.length + append.length === 0) return NOTHING_ALONG;
+    return {
+      acks: acks.length === 0 ? undefined : new AcksAlong(this.#core, acks),
+      events: append.length === 0 ? undefined : this.appendAlong?.(append),
+    };
+  }
+
+  #writeEvents(events: EventsAlong, written: Written, bytes: number): void {
+    const { main } = this.#core.pipeline;
+    main.begin(bytes + events.bytes);
+    events.write();
+    written.durable++;
+    written.forced = true;
   }
 
   #writeAcks(acks: AcksAlong, written: Written): void {
@@ -212,9 +238,12 @@ export class Arrivals {
   }
 
   /** Writes the entry and takes slots; their positions are offsets until the entry has its own. */
-  #write(messages: readonly OutgoingMessage[], outcomes: SendOutcome[], now: number, bytes: number): Written {
+  #write(
+    messages: readonly OutgoingMessage[],
+    outcomes: SendOutcome[],
+    { now, bytes, written }: { readonly now: number; readonly bytes: number; readonly written: Written },
+  ): void {
     const { main } = this.#core.pipeline;
-    const written: Written = { durable: 0, forced: false };
     for (let i = 0; i < outcomes.length; i++) {
       const outcome = outcomes[i];
       if (!(outcome instanceof Acceptance)) continue;
@@ -238,7 +267,6 @@ export class Arrivals {
       }
       this.#accept(outcome, message);
     }
-    return written;
   }
 
   #writeDurable(queue: Queue, message: OutgoingMessage): number {

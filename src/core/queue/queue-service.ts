@@ -6,6 +6,7 @@ import type { OutgoingMessage } from '../message.js';
 import { PurgeBits } from '../partition/records.js';
 import { Admission } from './admission.js';
 import { recall } from './arrival.js';
+import type { AppendAlong } from './along.js';
 import { Arrivals } from './arrivals.js';
 import { Bodies } from './bodies.js';
 import type { ChannelIds } from './channels.js';
@@ -72,9 +73,10 @@ export class QueueService {
     core.scheduler.add(this.#retentionSource());
   }
 
-  /** Dead letters may go to these logs from now on. */
-  connectLogs(logs: LetterLogs): void {
+  /** Dead letters, and events in the entry of a send, may go to these logs from now on. */
+  connectLogs(logs: LetterLogs, appendAlong: AppendAlong): void {
     this.#deadLetters.logs = logs;
+    this.#arrivals.appendAlong = appendAlong;
   }
 
   #retentionSource(): DeadlineSource {

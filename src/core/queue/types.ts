@@ -1,6 +1,6 @@
 import type { ChannelName } from '../channel-name.js';
 import type { BrokerError } from '../errors.js';
-import type { StoredMessage } from '../message.js';
+import type { OutgoingMessage, StoredMessage } from '../message.js';
 
 /** Why a message left its queue for another place. */
 export type DeadLetterReason = 'max-receives' | 'expired' | 'rejected' | 'overflow';
@@ -127,6 +127,11 @@ export interface SendOptions {
    * or lost; tokens that own nothing are passed over. Whoever holds them settles them no other way meanwhile.
    */
   readonly acks?: readonly LeaseToken[];
+  /**
+   * Events appended to logs in the same entry: together with the messages or not at all. Left out when the batch is refused as
+   * a whole. The send rejects with `not-found`, and nothing is stored, when a log is missing.
+   */
+  readonly append?: readonly OutgoingMessage[];
 }
 
 /** `auto`: removed as handed out. Otherwise a lease of `leaseMs` (0 = until settled, or until a restart returns it). */
