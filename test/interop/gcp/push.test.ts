@@ -8,6 +8,7 @@ import { startServer, urlOf, useServer } from '../../support/server.js';
 import {
   collect,
   connectClients,
+  elapse,
   eventually,
   passing,
   settled,
@@ -191,6 +192,22 @@ describe('push', () => {
     expect(endpoint.requests.map(({ json }) => json.deliveryAttempt)).toEqual([1, 2, 3, 4, 5]);
     await clients.pubsub.subscription(`push-${id}-dead`).close();
     expect(isEmpty()).toBe(true);
+  });
+
+  it.each([
+    ['is deleted', () => clients.subscriber.deleteSubscription({ subscription })],
+    ['is detached', () => clients.publisher.detachSubscription({ subscription })],
+    ['is pulled from', () => clients.subscriber.modifyPushConfig({ subscription, pushConfig: {} })],
+  ])('ends its retries when the subscription %s (floci-gcp#193)', async (_, change) => {
+    endpoint.answer = () => 500;
+    await subscribe({});
+    await publish(['hopeless']);
+    await passing(clock, () => endpoint.requests.length === 3);
+    await change();
+    await settled(clients);
+    const tried = endpoint.requests.length;
+    await elapse(clients, clock, 120_000);
+    expect(endpoint.requests).toHaveLength(tried);
   });
 
   it('is switched on and off', async () => {

@@ -169,6 +169,61 @@ describe('REST', () => {
     expect((await call('POST', '/topics/twice')).json.error).toMatchObject({ code: 404 });
   });
 
+  it('says which acknowledgements came too late, as gRPC does', async () => {
+    const topic = `projects/${PROJECT}/topics/exact`;
+    await ok('PUT', '/topics/exact');
+    await ok('PUT', '/subscriptions/exact', { topic, enableExactlyOnceDelivery: true });
+    await ok('POST', '/topics/exact:publish', { messages: [{ data: 'eA==' }, { data: 'eQ==' }] });
+    const pulled = await ok('POST', '/subscriptions/exact:pull', { maxMessages: 2 });
+    const [late, good] = (pulled['receivedMessages'] as { ackId: string }[]).map(({ ackId }) => ackId);
+    await ok('POST', '/subscriptions/exact:modifyAckDeadline', { ackIds: [late], ackDeadlineSeconds: 0 });
+    const metadata = {
+      [late!]: 'PERMANENT_FAILURE_INVALID_ACK_ID',
+      [good!]: 'TRANSIENT_FAILURE_SERVICE_UNAVAILABLE',
+    };
+    const refused = await call('POST', '/subscriptions/exact:acknowledge', { ackIds: [late, good] });
+    expect(refused.json.error).toMatchObject({
+      code: 400,
+      status: 'FAILED_PRECONDITION',
+      details: ['PERMANENT_FAILURE_INVALID_ACK_ID', 'EXACTLY_ONCE_ACKID_FAILURE'].map((reason) => ({
+        '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+        domain: 'pubsub.googleapis.com',
+        reason,
+        metadata,
+      })),
+    });
+    expect(await ok('POST', '/subscriptions/exact:acknowledge', { ackIds: [good] })).toEqual({});
+  });
+
+  it('takes the name of what changes from the path, the body or both (google-cloud-php#5533)', async () => {
+    const topic = `projects/${PROJECT}/topics/patched`;
+    const name = `projects/${PROJECT}/subscriptions/patched`;
+    await ok('PUT', '/topics/patched', { name: topic });
+    await ok('PUT', '/subscriptions/patched', { name, topic });
+    for (const [seconds, subscription] of [{ name }, {}].entries()) {
+      const ackDeadlineSeconds = 20 + seconds;
+      const body = {
+        subscription: { ...subscription, ackDeadlineSeconds },
+        updateMask: 'ackDeadlineSeconds',
+      };
+      expect(await ok('PATCH', '/subscriptions/patched', body)).toMatchObject({ ackDeadlineSeconds });
+    }
+    // The path says which it is, whatever the body says.
+    const other = { subscription: { name: `${name}-other`, labels: { a: 'b' } }, updateMask: 'labels' };
+    expect(await ok('PATCH', '/subscriptions/patched', other)).toMatchObject({ name, labels: { a: 'b' } });
+  });
+
+  it('refuses data with line feeds in its base64 (google-api-python-client#247)', async () => {
+    await ok('PUT', '/topics/lines');
+    const { status, json } = await call('POST', '/topics/lines:publish', {
+      messages: [{ data: 'SGVsbG8=\n' }],
+    });
+    expect([status, json.error?.message]).toEqual([
+      400,
+      expect.stringContaining("Invalid value at 'messages[0].data' (TYPE_BYTES)"),
+    ]);
+  });
+
   it('takes bodies in gzip, and none that is too large', async () => {
     await ok('PUT', '/topics/large');
     const path = `/v1/projects/${PROJECT}/topics/large:publish`;
