@@ -184,7 +184,9 @@ class LocalBroker implements OpenBroker {
     });
     recovery.finish();
     this.#core.journal.start(this.#core.pipeline);
-    this.#housekeeping = new Housekeeping(state, this.#changes, from);
+    const housekeeping = new Housekeeping(state, this.#changes, from);
+    this.#housekeeping = housekeeping;
+    this.#logs.rewinds.housekeepingIdle = () => housekeeping.idle();
     this.#queues.returnEndless();
     for (const log of this.#logs.byId.values()) this.#logs.retain(log);
     // In a later turn: what is too much leaves its queue then, and routers of dead letters register once the broker is open.

@@ -46,6 +46,8 @@ export interface CoreLimits {
   readonly deliveriesPerTurnMax: number;
   /** Ids one dedup window remembers; the oldest go first. */
   readonly dedupIdsMax: number;
+  /** Events and messages that a rewind looks at, or puts back, in one turn of the event loop. */
+  readonly rewindSliceMax: number;
   /** Journal bytes after which a checkpoint is written (or one and a half times the size of the last one, if larger). */
   readonly checkpointEveryBytes: number;
   /** The cleaner copies survivors of extents that are live below this share. */
@@ -65,6 +67,7 @@ export const DEFAULT_CORE_LIMITS: CoreLimits = {
   memoryBytesMax: 4 * 1024 * 1024 * 1024,
   deliveriesPerTurnMax: 1_000,
   dedupIdsMax: 1_000_000,
+  rewindSliceMax: 10_000,
   checkpointEveryBytes: 128 * 1024 * 1024,
   cleanBelowShare: 0.4,
   cleanBytesPerRound: 64 * 1024 * 1024,

@@ -15,20 +15,25 @@ export interface Content {
   readonly picked: readonly number[];
 }
 
-/** All slots of a family. Looks through the whole table only while some are on their way. */
-export function contentOf(core: Pick<CoreContext, 'queues'>, family: Family): Content {
-  const { table, byId } = core.queues;
+/** Slots that are ready, delayed or in flight. */
+export function listedSlots(core: Pick<CoreContext, 'queues'>, family: Family): number[] {
+  const { table } = core.queues;
   const slots: number[] = [];
   const take = (list: SlotList): void => {
     for (let slot = list.head; slot >= 0; slot = table.next(slot)) slots.push(slot);
   };
-  let onTheWay = false;
-  for (const member of family.members) {
-    for (const list of member.levels) take(list);
-    if (member.arriving + member.picked > 0) onTheWay = true;
-  }
+  for (const member of family.members) for (const list of member.levels) take(list);
   take(family.delayed);
   for (const slot of family.inFlight.values()) slots.push(slot);
+  return slots;
+}
+
+/** All slots of a family. Looks through the whole table only while some are on their way. */
+export function contentOf(core: Pick<CoreContext, 'queues'>, family: Family): Content {
+  const { table, byId } = core.queues;
+  const slots = listedSlots(core, family);
+  let onTheWay = false;
+  for (const member of family.members) if (member.arriving + member.picked > 0) onTheWay = true;
   const arriving: number[] = [];
   const picked: number[] = [];
   for (let slot = 0; onTheWay && slot < table.end; slot++) {

@@ -49,10 +49,15 @@ export class Housekeeping {
   /** Called after each committed group: starts a checkpoint when enough was written since the last. */
   look(): void {
     const { journal, limits, clock } = this.#state.core;
-    if (this.#running !== undefined) return;
+    if (this.#running !== undefined || this.#state.logs.rewinds.active > 0) return;
     const due = Math.max(limits.checkpointEveryBytes, this.#checkpointBytes * CHECKPOINT_SPACING);
     if (journal.position - this.#checkpointAt < due || clock.now() < this.#failedAt + RETRY_AFTER_MS) return;
     void this.run();
+  }
+
+  /** Resolves when nothing of it is at work. */
+  async idle(): Promise<void> {
+    await this.#running;
   }
 
   /** Writes a checkpoint and cleans; resolves when done, whatever came of it. One at a time. */
@@ -79,7 +84,7 @@ export class Housekeeping {
   async #checkpoint(): Promise<boolean> {
     const { pipeline, journal } = this.#state.core;
     // Registry changes take effect when durable; a state between the two has no name.
-    if (this.#changes.pending > 0) return false;
+    if (this.#changes.pending > 0 || this.#state.logs.rewinds.active > 0) return false;
     pipeline.flushSide();
     const position = journal.position;
     const arriving: number[] = [];

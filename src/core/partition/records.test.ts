@@ -36,6 +36,8 @@ const METHODS = [
     'aliasSet',
     'aliasRemove',
     'relocate',
+    'stage',
+    'rewound',
   ],
 ] as const;
 
@@ -276,6 +278,24 @@ const cases: fc.Arbitrary<Case>[] = [
       COPIED_STORED,
       undefined,
     ],
+  })),
+  fc.tuple(arrival, big, id, id).map(([a, at, length, bodyBytes]) => ({
+    write: (w) => {
+      w.u8(RecordType.stage);
+      writeArrival(w, a);
+      w.u64(at);
+      w.u32(length);
+      w.u32(bodyBytes);
+    },
+    told: () => ['stage', a, at, { length, bodyBytes }],
+  })),
+  fc.tuple(id, big).map(([queue, first]) => ({
+    write: (w) => {
+      w.u8(RecordType.rewound);
+      w.u32(queue);
+      w.u64(first);
+    },
+    told: () => ['rewound', queue, first],
   })),
   fc.tuple(big, fc.uint8Array()).map(([from, bytes]) => ({
     write: (w) => {

@@ -28,7 +28,10 @@ export const RecordType = {
   aliasRemove: 18,
   relocate: 19,
   copies: 20,
+  /** What a rewind wrote before it went in slices; read, not written any more. */
   reference: 21,
+  stage: 22,
+  rewound: 23,
 } as const;
 
 export const ChannelKind = { queue: 1, log: 2 } as const;
@@ -142,6 +145,10 @@ export interface RecordVisitor {
   deleteChannel(id: number): void;
   /** `payload` is absent for what refers to another message's bytes. */
   send(arrival: Arrival, position: number, stored: Stored, payload: Uint8Array | undefined): void;
+  /** A message that enters its queue with the `rewound` record of its family, or not at all. */
+  stage(arrival: Arrival, position: number, stored: Stored): void;
+  /** What the family held below this sequence is gone; what was staged from it on is in. */
+  rewound(queue: number, first: number): void;
   deliver(queue: number, at: number, leaseEndsAt: number, sequences: readonly number[]): void;
   remove(queue: number, sequences: readonly number[]): void;
   giveBack(back: GiveBack): void;
@@ -344,6 +351,15 @@ function visitRareRecord(type: number, position: number, r: ByteReader, v: Recor
       v.send(arrival, position, { length, bodyBytes: length }, undefined);
       return;
     }
+    case RecordType.stage: {
+      const arrival = readArrival(r);
+      const position = r.u64();
+      v.stage(arrival, position, { length: r.u32(), bodyBytes: r.u32() });
+      return;
+    }
+    case RecordType.rewound:
+      v.rewound(r.u32(), r.u64());
+      return;
     case RecordType.relocate: {
       const from = r.u64();
       const length = r.u32();

@@ -15,6 +15,7 @@ import type { QueueSettings } from '../queue/types.js';
 import { DEFAULT_QUEUE_SETTINGS } from '../queue/types.js';
 import type { RegistryStore } from '../registry/registry-store.js';
 import { MessageView, mintedId } from '../message-codec.js';
+import { StagedSlots } from './staged-slots.js';
 import type { Arrival, GiveBack, LoggedEvent, OpenChannel, RecordVisitor } from './records.js';
 import { ChannelKind } from './records.js';
 
@@ -36,8 +37,11 @@ export class Recovery implements RecordVisitor {
   /** Where the cleaner took bodies: old position to new. */
   readonly #moved = new Map<number, number>();
 
+  readonly #staged: StagedSlots;
+
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#staged = new StagedSlots(parts.core);
   }
 
   openChannel({ id, kind, name, baseId, settings }: OpenChannel): void {
@@ -62,10 +66,13 @@ export class Recovery implements RecordVisitor {
     }
     const family = core.queues.byId.get(baseId)?.family;
     if (family === undefined) return;
-    // A sub-channel's id is used again only after its former channel ran empty, as has a former channel of this name.
-    if (before !== undefined) core.queues.dropIfEmpty(before);
-    const namesake = core.queues.byName.get(name);
-    if (namesake !== undefined) core.queues.dropIfEmpty(namesake);
+    // A sub-channel's id is used again only after its former channel ran empty, as has a former channel of this name: if
+    // anything is staged there, its rewind was given up.
+    for (const former of [before, core.queues.byName.get(name)]) {
+      if (former === undefined || core.queues.dropIfEmpty(former)) continue;
+      this.#staged.dropIn(former);
+      core.queues.dropIfEmpty(former);
+    }
     core.queues.createSubChannel(id, channel, family);
   }
 
@@ -86,6 +93,7 @@ export class Recovery implements RecordVisitor {
     const family = this.#parts.core.queues.byId.get(id)?.family;
     if (family !== undefined) {
       this.#found.delete(family);
+      this.#staged.drop(family);
       this.#parts.queues.drop(family);
     }
     const log = this.#parts.logs.byId.get(id);
@@ -118,6 +126,17 @@ export class Recovery implements RecordVisitor {
       };
       remember(family, arrival.dedupId, entry, core.limits.dedupIdsMax);
     }
+  }
+
+  stage(arrival: Arrival, position: number, stored: Stored): void {
+    this.#staged.add(arrival, position, stored);
+  }
+
+  rewound(baseId: number, first: number): void {
+    const family = this.#parts.core.queues.byId.get(baseId)?.family;
+    if (family === undefined) return;
+    this.#found.delete(family);
+    this.#staged.letIn(family, first);
   }
 
   #slot(family: Family, sequence: number): number {
@@ -270,6 +289,7 @@ export class Recovery implements RecordVisitor {
   finish(): void {
     const { core, logs } = this.#parts;
     if (this.#moved.size > 0) relocateBodies(core, logs, (position) => this.#placeOf(position));
+    this.#staged.dropAll();
     for (const queue of [...core.queues.byId.values()]) core.queues.dropIfEmpty(queue);
     // An id may have been freed and taken again on the way here.
     core.queues.freeIds = [...new Set(core.queues.freeIds)].filter((id) => !core.queues.byId.has(id));

@@ -85,6 +85,10 @@ export class Family {
   turn = -1;
   /** Above zero nothing is handed out: its content is about to be replaced. */
   paused = 0;
+  /** Ends with the rewind under way. */
+  rewinding: Promise<void> | undefined;
+  /** Above zero: messages with lower sequences are gone, and only not out of the lists yet. */
+  rewoundBelow = 0;
   /** Members that took messages and drop what is too much from the front: once those who wait have had their share. */
   readonly grown = new Set<Queue>();
   /** On the list of families to serve at the end of this turn. */

@@ -83,6 +83,8 @@ export class HandOut {
 
   /** What nobody took and is too much leaves from the front. */
   #trim(family: Family): void {
+    // Its content is about to be replaced: then, it is looked at again.
+    if (family.paused > 0) return;
     const grown = [...family.grown];
     family.grown.clear();
     for (const queue of grown) if (!queue.deleted) this.#deadLetters.trim(queue);

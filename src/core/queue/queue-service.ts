@@ -209,6 +209,9 @@ export class QueueService {
 
   async purge(name: ChannelName, scope: PurgeScope): Promise<PurgeResult> {
     const { family, only } = this.channels.forConsumer(name, false);
+    // What a rewind brings back is purged like all else.
+    while (family.rewinding !== undefined) await family.rewinding;
+    if (family.base.deleted) throw new BrokerError('not-found', `no queue '${name}'`);
     const bits =
       (scope.ready ? PurgeBits.ready : 0) |
       (scope.delayed ? PurgeBits.delayed : 0) |

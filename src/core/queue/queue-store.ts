@@ -232,6 +232,13 @@ export class QueueStore {
     this.#makeReady(queue, slot, false);
   }
 
+  /** Pending, into its queue by its sequence. */
+  arriveInPlace(queue: Queue, slot: number): void {
+    queue.arriving--;
+    queue.arrivingBytes -= this.table.bodyBytes(slot);
+    this.#makeReady(queue, slot, true);
+  }
+
   #noteGrown(queue: Queue): void {
     if (dropsHead(queue.family.settings)) queue.family.grown.add(queue);
   }

@@ -68,8 +68,14 @@ export class Settlements {
   }
 
   #slotIn(family: Family, token: LeaseToken): number {
+    if (token.sequence < family.rewoundBelow) return -1;
     const slot = family.inFlight.get(token.sequence);
     return slot !== undefined && this.#core.queues.table.count(slot) === token.attempt ? slot : -1;
+  }
+
+  #lapsedSlot(family: Family, token: LeaseToken): number {
+    const slot = this.#lapsed.slotOf(family, token);
+    return slot >= 0 && this.#core.queues.table.sequence(slot) < family.rewoundBelow ? -1 : slot;
   }
 
   settle(request: SettleRequest): Promise<SettleResult> {
@@ -83,7 +89,7 @@ export class Settlements {
       const token = tokens[i] as LeaseToken;
       const family = this.#core.queues.byName.get(token.channel)?.family;
       let slot = family === undefined ? -1 : this.#slotIn(family, token);
-      if (slot < 0 && family !== undefined && late) slot = this.#lapsed.slotOf(family, token);
+      if (slot < 0 && family !== undefined && late) slot = this.#lapsedSlot(family, token);
       if (family === undefined || slot < 0) {
         refused.push(i);
         continue;
@@ -191,7 +197,7 @@ export class Settlements {
       } else back.push(slot);
     }
     this.#returnTo(family, back, { how, now });
-    if (dropsHead(family.settings)) this.#trim(back);
+    if (dropsHead(family.settings) && family.paused === 0) this.#trim(back);
   }
 
   /** A queue over its bound drops from its front before anybody is served, as RabbitMQ does: that may be what just came back. */
@@ -212,7 +218,8 @@ export class Settlements {
     const delayedTo = (how.delayMs ?? 0) > 0 ? now + (how.delayMs ?? 0) : 0;
     const uncounted = how.uncounted === true;
     const place = { newSequence: 0, delayedTo, uncounted };
-    if (how.to === 'origin' || delayedTo > 0) {
+    // What is about to be replaced keeps its number: that is what it is known by.
+    if (how.to === 'origin' || delayedTo > 0 || family.paused > 0) {
       this.#place(family, back, place);
       return;
     }
@@ -294,6 +301,10 @@ export class Settlements {
   retire(family: Family, now: number): void {
     const store = this.#core.queues;
     const { retentionMs } = family.settings;
+    if (family.rewoundBelow > 0) {
+      store.retention.set(family.base.id, now + RETIRE_EVERY_MS);
+      return;
+    }
     let oldest = Infinity;
     for (const member of [...family.members]) {
       for (const list of [...member.levels]) {
@@ -320,7 +331,7 @@ export class Settlements {
     const expired = new Map<Family, number[]>();
     for (let slot = deadlines.pop(now); slot >= 0; slot = deadlines.pop(now)) {
       const queue = store.byId.get(table.queue(slot));
-      if (queue === undefined) continue;
+      if (queue === undefined || table.sequence(slot) < queue.family.rewoundBelow) continue;
       const state = table.state(slot);
       if (state === State.delayed) store.endDelay(queue, slot);
       else if (state === State.ready) {
