@@ -14,6 +14,8 @@ const BATCH = 10;
 const ACK_GRACE_MS = 2000;
 // Messages on their way to a killed subscriber come back after this: the shortest the service allows.
 const ACK_DEADLINE_SECONDS = 10;
+/** Long enough that a machine that stands still does not bring a message back while it is being acknowledged. */
+const DRAIN_ACK_DEADLINE_SECONDS = 120;
 /** Only some lives have subscribers, since each such kill costs an acknowledgement deadline. */
 const LIVES_PER_SUBSCRIBER = 6;
 /** The queues of the two subscriptions. */
@@ -44,7 +46,10 @@ export class PubSubExercise implements Exercise {
     this.#lifeBegan = this.#send();
     this.#subscribed = life.kills % LIVES_PER_SUBSCRIBER === LIVES_PER_SUBSCRIBER - 1;
     const pulls = this.#subscribed
-      ? [this.#pull(connection, PLAIN, this.#tracks[0]), this.#pull(connection, ORDERED, this.#tracks[1])]
+      ? [
+          this.#pull(connection, { subscription: PLAIN, track: this.#tracks[0] }),
+          this.#pull(connection, { subscription: ORDERED, track: this.#tracks[1] }),
+        ]
       : [];
     const publishers = ['', '', ...Array.from({ length: KEYS }, (_, index) => `k${index}`)].map((key) =>
       this.#publish(connection, key, isDead),
@@ -62,9 +67,10 @@ export class PubSubExercise implements Exercise {
     const connection = await PubSubConnection.open(life.port('gcp'));
     for (const track of this.#tracks) track.beginDrain();
     const order = new OrderCheck('pubsub key');
+    const drain = { ackDeadlineSeconds: DRAIN_ACK_DEADLINE_SECONDS };
     const pulls = [
-      this.#pull(connection, PLAIN, this.#tracks[0]),
-      this.#pull(connection, ORDERED, this.#tracks[1], order),
+      this.#pull(connection, { ...drain, subscription: PLAIN, track: this.#tracks[0] }),
+      this.#pull(connection, { ...drain, subscription: ORDERED, track: this.#tracks[1], order }),
     ];
     const patience = new Patience();
     const failed = () => pulls.some((pull) => pull.failure !== undefined);
@@ -122,11 +128,14 @@ export class PubSubExercise implements Exercise {
     });
   }
 
-  #pull(connection: PubSubConnection, subscription: string, track: Track, order?: OrderCheck): Pull {
+  #pull(
+    connection: PubSubConnection,
+    { subscription, track, order, ackDeadlineSeconds = ACK_DEADLINE_SECONDS }: PullOptions,
+  ): Pull {
     const pull: Pull = { stream: undefined, failure: undefined, seen: new Set() };
     pull.stream = connection.streamingPull({
       subscription,
-      ackDeadlineSeconds: ACK_DEADLINE_SECONDS,
+      ackDeadlineSeconds,
       onMessages: (messages) => {
         try {
           for (const { data, orderingKey } of messages) {
@@ -145,6 +154,13 @@ export class PubSubExercise implements Exercise {
     });
     return pull;
   }
+}
+
+interface PullOptions {
+  readonly subscription: string;
+  readonly track: Track;
+  readonly order?: OrderCheck;
+  readonly ackDeadlineSeconds?: number;
 }
 
 interface Pull {
