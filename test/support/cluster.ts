@@ -22,6 +22,11 @@ const FREE_PORTS: ConfigOverrides = {
   },
 };
 
+/** The node that owns nothing, and behind it the owner. */
+export interface ForwardedBroker extends RunningBroker {
+  readonly owner: RunningBroker;
+}
+
 /**
  * Two nodes of one cluster in this process, as if they were one broker: the owner's state, and the ports of the other node, which
  * owns nothing and forwards what comes. `folder` names the cluster, so that a restart finds what was there.
@@ -30,7 +35,7 @@ export async function startForwarded(
   options: StartOptions,
   folder: string,
   natsUrl: string,
-): Promise<RunningBroker> {
+): Promise<ForwardedBroker> {
   const name = `t${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`;
   const config = { ...options.config, store: { ...options.config?.store, engine: 'nats' as const } };
   const nats = { ...options.config?.nats, url: natsUrl, name };
@@ -55,6 +60,7 @@ export async function startForwarded(
   }
   const ports = bound as readonly Address[];
   return {
+    owner,
     broker: owner.broker,
     config: owner.config,
     get phase() {
