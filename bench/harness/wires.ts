@@ -81,9 +81,9 @@ export const WIRE_MEASURES: readonly WireMeasure[] = [
     wire: 'gcp',
     phases: ['Pub/Sub publish one by one', 'Pub/Sub StreamingPull + ack'],
     against: [
-      { contender: http2Echo, load: 'http2-echo', phase: 0, atLeast: 0.5 },
+      { contender: http2Echo, load: 'http2-echo', phase: 0, atLeast: 0.55 },
       { contender: emulator, phase: 0 },
-      { contender: emulator, phase: 1, atLeast: 4 },
+      { contender: emulator, phase: 1, atLeast: 6 },
     ],
   },
   {
@@ -92,9 +92,23 @@ export const WIRE_MEASURES: readonly WireMeasure[] = [
     wire: 'gcp',
     phases: ['Pub/Sub publish in hundreds', 'Pub/Sub StreamingPull + ack'],
     against: [
-      { contender: emulator, phase: 0, atLeast: 0.8 },
-      { contender: emulator, phase: 1, atLeast: 4 },
+      { contender: emulator, phase: 0, atLeast: 1 },
+      { contender: emulator, phase: 1, atLeast: 6 },
     ],
+  },
+  {
+    id: 'pubsub-shallow',
+    load: 'pubsub-shallow',
+    wire: 'gcp',
+    phases: ['Pub/Sub StreamingPull + ack from a backlog of 1 000'],
+    against: [{ contender: emulator, phase: 0, atLeast: 6 }],
+  },
+  {
+    id: 'pubsub-deep',
+    load: 'pubsub-deep',
+    wire: 'gcp',
+    phases: ['Pub/Sub StreamingPull + ack from a backlog of 200 000'],
+    against: [{ contender: emulator, phase: 0, atLeast: 50 }],
   },
   {
     id: 'native-upstream',

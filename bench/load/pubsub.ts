@@ -21,7 +21,7 @@ export const pubsubPublish1: Load = (context) => publishThenPull(context, 1);
 /** Publishes in hundreds with 32 calls open, then pulls everything. */
 export const pubsubPublish100: Load = (context) => publishThenPull(context, BATCH);
 
-interface Names {
+export interface Names {
   readonly topic: string;
   readonly subscription: string;
 }
@@ -111,7 +111,7 @@ export const http2Echo: Load = async ({ job }) => {
   return { phases: [run], counts: ledger.counts(), drained: true };
 };
 
-async function publishOnce(
+export async function publishOnce(
   connection: PubSubConnection,
   template: PublishTemplate,
   ledger: Ledger,
@@ -124,7 +124,7 @@ async function publishOnce(
 }
 
 /** Streams that receive, check, count and acknowledge. */
-class Puller {
+export class Puller {
   readonly #streams: PullStream[] = [];
   failure: unknown;
   #stopped = false;
@@ -157,11 +157,11 @@ class Puller {
   }
 }
 
-async function openAll(port: number): Promise<readonly PubSubConnection[]> {
+export async function openAll(port: number): Promise<readonly PubSubConnection[]> {
   return Promise.all(Array.from({ length: CONNECTIONS }, () => PubSubConnection.open(port)));
 }
 
-async function create(connections: readonly PubSubConnection[], label: string): Promise<Names> {
+export async function create(connections: readonly PubSubConnection[], label: string): Promise<Names> {
   const names = {
     topic: `projects/bench/topics/t-${label}`,
     subscription: `projects/bench/subscriptions/s-${label}`,
@@ -172,14 +172,14 @@ async function create(connections: readonly PubSubConnection[], label: string): 
   return names;
 }
 
-async function remove(connections: readonly PubSubConnection[], names: Names): Promise<void> {
+export async function remove(connections: readonly PubSubConnection[], names: Names): Promise<void> {
   const connection = pick(connections, 0);
   await connection.deleteSubscription(names.subscription);
   await connection.deleteTopic(names.topic);
   for (const one of connections) one.close();
 }
 
-function pick(connections: readonly PubSubConnection[], index: number): PubSubConnection {
+export function pick(connections: readonly PubSubConnection[], index: number): PubSubConnection {
   const connection = connections[index % connections.length];
   if (connection === undefined) throw new Error('no connection');
   return connection;

@@ -3,6 +3,7 @@ import type { Load, LoadJob, Run } from './job.js';
 import { natsBoth, natsBothR3, natsPublish } from './nats.js';
 import { nativeEvents, nativeRequests } from './native-live.js';
 import { nativeBoth, nativeLatency, nativeUpstream, nativeUpstream100 } from './native.js';
+import { pubsubDeep, pubsubShallow } from './pubsub-backlog.js';
 import { http2Echo, pubsubLatency, pubsubPublish1, pubsubPublish100 } from './pubsub.js';
 import { httpEcho, sqsLatency, sqsSend1, sqsSend10 } from './sqs.js';
 
@@ -21,9 +22,11 @@ const LOADS: Readonly<Record<string, Load>> = {
   'nats-both': natsBoth,
   'nats-both-r3': natsBothR3,
   'nats-publish': natsPublish,
+  'pubsub-deep': pubsubDeep,
   'pubsub-latency': pubsubLatency,
   'pubsub-publish1': pubsubPublish1,
   'pubsub-publish100': pubsubPublish100,
+  'pubsub-shallow': pubsubShallow,
   'sqs-latency': sqsLatency,
   'sqs-send1': sqsSend1,
   'sqs-send10': sqsSend10,

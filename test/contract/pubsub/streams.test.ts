@@ -209,3 +209,27 @@ describe('a stream that ends', () => {
     expect(await world.drain('sub')).toEqual(['1', '2']);
   });
 });
+
+describe('thousands of streams', () => {
+  it('each get their share, and others the rest when some are gone', async () => {
+    const [streams, each] = [2000, 3];
+    const world = await worldWith({});
+    const open = Array.from({ length: streams }, () => new Stream(world, 'sub'));
+    await turns();
+    for (let round = 1; round <= each; round++) {
+      for (let sent = 0; sent < streams; sent += 1000) {
+        await world.publishTogether(
+          'top',
+          Array.from({ length: 1000 }, (_, i) => ({ data: Buffer.from(`${round}-${sent + i}`) })),
+        );
+      }
+      await turns();
+      expect(new Set(open.map(({ texts }) => texts.length))).toEqual(new Set([round]));
+    }
+    expect(new Set(open.flatMap(({ texts }) => texts)).size).toBe(streams * each);
+    for (const stream of open.slice(1)) stream.close();
+    await world.publish('top', 'last');
+    await turns();
+    expect(open[0]?.texts.at(-1)).toBe('last');
+  });
+});

@@ -1,0 +1,92 @@
+import { Ledger } from '../client/ledger.js';
+import { pubsubPublishTemplate, type PubSubConnection } from '../client/pubsub.js';
+import { phase, waitUntil, type Load, type LoadJob, type Phase, type Run } from './job.js';
+import { create, openAll, pick, publishOnce, Puller, remove, type Names } from './pubsub.js';
+
+const BATCH = 100;
+const CALLS_OPEN = 8;
+/** Few enough that it does not matter how a server keeps a backlog. */
+const SHALLOW_MESSAGES = 1_000;
+
+/** Pulls and acknowledges all of a backlog of `messagesMax`; only the pulling is timed. */
+export const pubsubDeep: Load = async ({ job, label }) => {
+  const ledger = new Ledger();
+  const connections = await openAll(job.port);
+  const names = await create(connections, label);
+  await fill(connections, names, ledger, job.messagesMax);
+  const pull = await drain(connections, names, ledger, job);
+  await remove(connections, names);
+  return result(pull, ledger);
+};
+
+/** The same from backlogs of a thousand, one after the other, for the length of a timed phase. */
+export const pubsubShallow: Load = async ({ job, label }) => {
+  const ledger = new Ledger();
+  const connections = await openAll(job.port);
+  const names = await create(connections, label);
+  const rounds: Phase[] = [];
+  let seconds = 0;
+  while (seconds < job.seconds && ledger.received >= ledger.confirmed) {
+    await fill(connections, names, ledger, SHALLOW_MESSAGES);
+    const round = await drain(connections, names, ledger, job);
+    rounds.push(round);
+    seconds += round.seconds;
+  }
+  await remove(connections, names);
+  return result(together(rounds), ledger);
+};
+
+async function fill(
+  connections: readonly PubSubConnection[],
+  names: Names,
+  ledger: Ledger,
+  messages: number,
+): Promise<void> {
+  const end = ledger.sent + messages;
+  await Promise.all(
+    Array.from({ length: CALLS_OPEN }, async (_, index) => {
+      const template = pubsubPublishTemplate(names.topic, BATCH);
+      while (ledger.sent < end) await publishOnce(pick(connections, index), template, ledger);
+    }),
+  );
+}
+
+async function drain(
+  connections: readonly PubSubConnection[],
+  names: Names,
+  ledger: Ledger,
+  job: LoadJob,
+): Promise<Phase> {
+  const before = ledger.received;
+  return phase('pull+ack', job, async () => {
+    const puller = new Puller(connections, names.subscription, ledger);
+    await waitUntil(
+      () => puller.failure !== undefined || ledger.received >= ledger.confirmed,
+      job.drainSecondsMax,
+    );
+    const received = ledger.received - before;
+    await puller.stop();
+    return received;
+  });
+}
+
+/** Several phases as one. */
+function together(phases: readonly Phase[]): Phase {
+  const sum = (of: (one: Phase) => number): number => phases.reduce((total, one) => total + of(one), 0);
+  const seconds = sum((one) => one.seconds);
+  const messages = sum((one) => one.messages);
+  const cores = (of: (one: Phase) => number): number => sum((one) => of(one) * one.seconds) / seconds;
+  return {
+    name: phases[0]?.name ?? '',
+    messages,
+    seconds,
+    perSecond: messages / seconds,
+    serverCores: cores((one) => one.serverCores),
+    generatorCores: cores((one) => one.generatorCores),
+    otherCores: cores((one) => one.otherCores),
+  };
+}
+
+function result(pull: Phase, ledger: Ledger): Run {
+  return { phases: [pull], counts: ledger.counts(), drained: ledger.received >= ledger.confirmed };
+}
