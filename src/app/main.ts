@@ -9,6 +9,13 @@ const code = await runProgram(process.argv.slice(2), {
   interactive: process.stderr.isTTY,
   input: () => process.stdin,
   clock: new SystemClock(),
+  interruption: () => {
+    const interrupted = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+    // Its reader has gone, such as `head`.
+    process.stdout.once('error', () => interrupted.abort());
+    return interrupted.signal;
+  },
 });
 // Sockets of clients that linger must not hold the process after everything was closed.
 process.exit(code);

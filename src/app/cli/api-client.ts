@@ -19,6 +19,14 @@ interface ApiOptions {
   readonly key?: string;
 }
 
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Gives a command what it needs to speak to a running broker. */
 export function addApi(command: Command, { environment }: Terminal): Command {
   const option = (flags: string, text: string, variable: string, fallback?: string): Option => {
@@ -51,54 +59,59 @@ export class ApiClient {
     };
   }
 
-  get<T>(schema: z.ZodType<T>, path: string, waitMs = 0): Promise<T> {
-    return this.#call(schema, { method: 'GET', path, waitMs });
+  /** `waitMs`: the broker may wait that long; `signal` breaks it off, with a failure. */
+  get<T>(
+    schema: z.ZodType<T>,
+    path: string,
+    { waitMs = 0, signal }: { readonly waitMs?: number; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<T> {
+    return this.#call(schema, { method: 'GET', path, waitMs, signal });
   }
 
   post<T>(schema: z.ZodType<T>, path: string, body: unknown, waitMs = 0): Promise<T> {
     return this.#call(schema, { method: 'POST', path, body, waitMs });
   }
 
+  /** The lines of an answer that goes on until one side ends it. Empty ones show that the broker is there. */
+  async *lines(path: string, signal: AbortSignal | undefined): AsyncIterable<string> {
+    let rest = '';
+    try {
+      const answer = await this.#send({ method: 'GET', path, waitMs: 0, signal });
+      if ((answer.statusCode ?? 0) >= 300) throw this.#refusal(answer, await textOf(answer));
+      for await (const text of answer.setEncoding('utf8')) {
+        const lines = (rest + String(text)).split('\n');
+        rest = lines.pop() ?? '';
+        yield* lines.filter((line) => line !== '');
+      }
+    } catch (error) {
+      if (signal?.aborted === true) return;
+      throw error instanceof CommandFailure ? error : this.#silence(error);
+    }
+  }
+
   async delete(path: string): Promise<void> {
     await this.#call(z.unknown(), { method: 'DELETE', path, waitMs: 0 });
   }
 
-  async #call<T>(
-    schema: z.ZodType<T>,
-    call: {
-      readonly method: string;
-      readonly path: string;
-      readonly body?: unknown;
-      readonly waitMs: number;
-    },
-  ): Promise<T> {
+  async #call<T>(schema: z.ZodType<T>, call: Call): Promise<T> {
     const answer = await this.#send(call);
-    const text = await textOf(answer);
-    const json = parsed(text);
-    const status = answer.statusCode ?? 0;
-    if (status >= 300) {
-      const known = errorAnswer.safeParse(json);
-      const why = known.success ? known.data.message : `HTTP ${status} from ${this.#options.api}`;
-      throw new CommandFailure(EXIT.failed, [why]);
-    }
-    const read = schema.safeParse(json);
+    const text = await textOf(answer).catch((error: unknown) => {
+      throw this.#silence(error);
+    });
+    if ((answer.statusCode ?? 0) >= 300) throw this.#refusal(answer, text);
+    const read = schema.safeParse(parsed(text));
     if (read.success) return read.data;
-    throw new CommandFailure(EXIT.failed, [
+    throw this.strange();
+  }
+
+  /** What answers is something else. */
+  strange(): CommandFailure {
+    return new CommandFailure(EXIT.failed, [
       `${this.#options.api} is no Polymq API, or one of another version`,
     ]);
   }
 
-  #send({
-    method,
-    path,
-    body,
-    waitMs,
-  }: {
-    method: string;
-    path: string;
-    body?: unknown;
-    waitMs: number;
-  }): Promise<IncomingMessage> {
+  #send({ method, path, body, waitMs, signal }: Call): Promise<IncomingMessage> {
     const { api, token, clientId } = this.#options;
     const url = urlOf(api, path);
     const text = body === undefined ? undefined : JSON.stringify(body);
@@ -111,17 +124,26 @@ export class ApiClient {
     };
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
-      const fail = (error: Error): void => {
-        const why = error.message === '' && 'code' in error ? String(error.code) : error.message;
-        reject(new CommandFailure(EXIT.failed, [`no answer from ${api}: ${why}`]));
-      };
-      send(url, { method, headers, timeout: SILENCE_MS + waitMs, ...this.#tls }, resolve)
-        .on('error', fail)
+      const timeout = SILENCE_MS + waitMs;
+      send(url, { method, headers, timeout, ...this.#tls, ...(signal && { signal }) }, resolve)
+        .on('error', (error) => reject(this.#silence(error)))
         .on('timeout', function onTimeout(this: { destroy(error: Error): void }) {
           this.destroy(new Error('it took too long'));
         })
         .end(text);
     });
+  }
+
+  #refusal({ statusCode = 0 }: IncomingMessage, text: string): CommandFailure {
+    const known = errorAnswer.safeParse(parsed(text));
+    const why = known.success ? known.data.message : `HTTP ${statusCode} from ${this.#options.api}`;
+    return new CommandFailure(EXIT.failed, [why]);
+  }
+
+  #silence(error: unknown): CommandFailure {
+    const { message, code } = error as { readonly message: string; readonly code?: string };
+    const why = message === '' && code !== undefined ? code : message;
+    return new CommandFailure(EXIT.failed, [`no answer from ${this.#options.api}: ${why}`]);
   }
 }
 
@@ -152,7 +174,8 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function parsed(text: string): unknown {
+/** Undefined: it is no JSON. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -5,7 +5,7 @@ import { CommandFailure, EXIT, type Terminal } from './output.js';
 import { Progress } from './progress.js';
 import { oneLine, table } from './table.js';
 
-const message = z.looseObject({
+export const message = z.looseObject({
   id: z.string(),
   body: z.string(),
   bodyEncoding: z.enum(['text', 'base64']),
@@ -14,7 +14,6 @@ const message = z.looseObject({
 const queueMessages = z.object({
   messages: z.array(message.extend({ enqueuedAt: z.number(), receiveCount: z.number() })),
 });
-const logEvents = z.object({ events: z.array(message.extend({ storedAt: z.number() })), next: z.number() });
 const purged = z.object({ ready: z.number(), delayed: z.number(), inFlight: z.number() });
 const stats = z.object({
   queues: z.array(
@@ -23,9 +22,9 @@ const stats = z.object({
 });
 
 /** Messages of one call of the API. */
-const CALL_MESSAGES_MAX = 1000;
+export const CALL_MESSAGES_MAX = 1000;
 /** How long one call waits for a message; longer waits take several. */
-const CALL_WAIT_MS = 20_000;
+export const CALL_WAIT_MS = 20_000;
 
 export function whole(text: string): number {
   const value = Number(text);
@@ -44,13 +43,12 @@ interface Json {
   readonly json?: boolean;
 }
 
-/** `polymq receive|peek|purge|move|tail`. */
+/** `polymq receive|peek|purge|move`. */
 export function messageCommands(program: Command, terminal: Terminal): void {
   receiveCommand(program, terminal);
   peekCommand(program, terminal);
   purgeCommand(program, terminal);
   moveCommand(program, terminal);
-  tailCommand(program, terminal);
 }
 
 function receiveCommand(program: Command, terminal: Terminal): void {
@@ -162,41 +160,5 @@ function moveCommand(program: Command, terminal: Terminal): void {
       terminal.out(
         json === true ? `${JSON.stringify({ moved: done })}\n` : `${done} messages moved to ${to}\n`,
       );
-    });
-}
-
-function tailCommand(program: Command, terminal: Terminal): void {
-  const command = addApi(program.command('tail <log>'), terminal)
-    .description('print the end of a log, and with --follow what comes')
-    .option(
-      '-n, --lines <count>',
-      'how many events from the end',
-      (text) => (text === '0' ? 0 : whole(text)),
-      10,
-    )
-    .option('--from <sequence>', 'begin at this event instead', whole)
-    .option('-f, --follow', 'go on until interrupted')
-    .option('--json', 'print JSON with everything of an event, one object a line')
-    .action(async (log: string) => {
-      const {
-        lines,
-        from,
-        follow = false,
-        json,
-      } = command.opts<Json & { lines: number; from?: number; follow?: boolean }>();
-      const api = new ApiClient(command);
-      const path = `logs/${inPath(log)}/events?max=${CALL_MESSAGES_MAX}`;
-      let next: number | undefined = from;
-      for (;;) {
-        const place = next === undefined ? `last=${Math.min(lines, CALL_MESSAGES_MAX)}` : `from=${next}`;
-        const waitMs = follow && next !== undefined ? CALL_WAIT_MS : 0;
-        const answer = await api.get(logEvents, `${path}&${place}&waitMs=${waitMs}`, waitMs);
-        for (const event of answer.events) {
-          const text = `${new Date(event.storedAt).toISOString()}  ${event.sequence}  ${event.body}`;
-          terminal.out(`${json === true ? JSON.stringify(event) : text}\n`);
-        }
-        next = answer.next;
-        if (!follow && answer.events.length === 0) return;
-      }
     });
 }

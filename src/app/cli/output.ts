@@ -10,6 +10,8 @@ export interface Terminal {
   /** Standard input. */
   readonly input: () => AsyncIterable<Buffer>;
   readonly clock: Clock;
+  /** From now on Ctrl-C does not end the process: it aborts what comes back, as does an output that nobody reads any more. */
+  readonly interruption?: () => AbortSignal;
 }
 
 /** Exit codes of the program. */

@@ -9,6 +9,7 @@ import { messageCommands } from './message-commands.js';
 import { sendCommand } from './send.js';
 import { serveCommand } from './serve.js';
 import { storeCommand } from './store.js';
+import { tailCommand } from './tail.js';
 
 /** Runs one command line; gives the exit code. */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -26,6 +27,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
   listCommands(program, terminal);
   sendCommand(program, terminal);
   messageCommands(program, terminal);
+  tailCommand(program, terminal);
   aliasCommand(program, terminal);
   clusterCommand(program, terminal);
   try {

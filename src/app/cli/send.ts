@@ -49,6 +49,8 @@ export function sendCommand(program: Command, terminal: Terminal): void {
     .option('--json', 'print JSON')
     .action(async (channel: string, message: string | undefined) => {
       const options = command.opts<SendOptions>();
+      if (options.to !== 'queue' && (options.delay ?? options.expire) !== undefined)
+        throw new CommandFailure(EXIT.usage, ['--delay and --expire are for queues']);
       await send(new ApiClient(command), terminal, { channel, message, options });
     });
 }
@@ -66,11 +68,12 @@ async function send(
 ): Promise<void> {
   const progress = new Progress(terminal, 'sent');
   let done = 0;
+  let subscribers = 0;
   let batch: Outgoing[] = [];
   let characters = 0;
   const flush = async (): Promise<void> => {
     if (batch.length === 0) return;
-    await sendBatch(api, channel, batch, options);
+    subscribers = Math.max(subscribers, await sendBatch(api, channel, batch, options));
     done += batch.length;
     batch = [];
     characters = 0;
@@ -83,16 +86,21 @@ async function send(
   }
   await flush();
   progress.end();
+  // What is live is nowhere when nobody listens.
+  const isLive = options.to === 'events';
   const text = done === 1 ? `1 message sent to ${channel}` : `${done} messages sent to ${channel}`;
-  terminal.out(options.json === true ? `${JSON.stringify({ sent: done })}\n` : `${text}\n`);
+  const reached = isLive ? `, for ${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'}` : '';
+  const json = { sent: done, ...(isLive && { subscribers }) };
+  terminal.out(options.json === true ? `${JSON.stringify(json)}\n` : `${text}${reached}\n`);
 }
 
+/** Gives how many subscribers there were, of live events. */
 async function sendBatch(
   api: ApiClient,
   channel: string,
   batch: readonly Outgoing[],
   { to, tag, metadata, delay, expire }: SendOptions,
-): Promise<void> {
+): Promise<number> {
   const messages = batch.map((one) => ({
     ...one,
     ...(Object.keys(tag).length === 0 ? {} : { tags: tag }),
@@ -101,13 +109,12 @@ async function sendBatch(
     ...(expire === undefined ? {} : { expirationMs: Math.max(1, Math.round(expire * 1000)) }),
   }));
   if (to === 'events') {
-    await api.post(published, `events/${inPath(channel)}`, { messages });
-    return;
+    return (await api.post(published, `events/${inPath(channel)}`, { messages })).subscribers;
   }
   const path = to === 'queue' ? `queues/${inPath(channel)}/messages` : `logs/${inPath(channel)}/events`;
   const answer = await api.post(results, path, { messages });
   const faults = answer.results.flatMap((result) => ('error' in result ? [result.error] : []));
-  if (faults.length === 0) return;
+  if (faults.length === 0) return 0;
   throw new CommandFailure(EXIT.failed, [
     `${faults.length} of ${messages.length} messages were refused`,
     ...new Set(faults),

@@ -15,7 +15,9 @@ export interface MessageJson {
   readonly bytes: number;
 }
 
-export function messageJson(message: StoredMessage): MessageJson {
+export function messageJson(
+  message: Pick<StoredMessage, 'id' | 'clientId' | 'metadata' | 'tags' | 'body'>,
+): MessageJson {
   const { id, clientId, metadata, tags, body } = message;
   const isText = isUtf8(body);
   return {

@@ -44,7 +44,7 @@ describe('the admin API', () => {
 
   function build(state: { phase?: Phase; shortage?: string; render?: () => Promise<string> } = {}) {
     const { broker, changes } = fakeBroker();
-    const app = buildApi({
+    const { app } = buildApi({
       host: '127.0.0.1',
       port: 0,
       gate: new OpenGate(broker),
@@ -144,6 +144,14 @@ describe('the admin API', () => {
       ],
       more: false,
     });
+  });
+
+  it('reads names as long as names may be', async () => {
+    const { app } = build();
+    // The longest one, each of its bytes escaped.
+    const url = `/api/v1/aliases/${encodeURIComponent('é'.repeat(512))}`;
+    const answer = await app.inject({ method: 'DELETE', url });
+    expect(answer.json().message).toMatch(/^there is no alias é+$/);
   });
 
   it('says what it does not know', async () => {

@@ -1,5 +1,6 @@
 import { fastify, type FastifyError, type FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
+import { CHANNEL_NAME_BYTES_MAX } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Clock } from '../../base/clock.js';
 import type { IdSource } from '../../base/ids.js';
@@ -13,11 +14,14 @@ import { aliasRoutes } from './aliases.js';
 import { channelRoutes } from './channels.js';
 import { identifyClients, type ApiAccess } from './clients.js';
 import { HTTP_STATUS } from './errors.js';
+import { EventStreams } from './event-streams.js';
 import { logRoutes } from './logs.js';
 import { queueRoutes } from './queues.js';
 
 /** Largest request body the API reads. */
 const BODY_BYTES_MAX = 64 * 1024;
+/** Longest part of a path: a channel's name with every byte escaped. */
+const PATH_PART_MAX = 3 * CHANNEL_NAME_BYTES_MAX;
 /** A client that has not sent its request by then is cut off. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Open connections. */
@@ -46,7 +50,7 @@ export interface ApiServer {
 
 /** Health, metrics and the admin API on one port. */
 export function createApiServer(options: ApiOptions): ApiServer {
-  const app = buildApi(options);
+  const { app, streams } = buildApi(options);
   const { host, port, clock, log, tls } = options;
   const listener = new TcpListener({
     host,
@@ -67,6 +71,7 @@ export function createApiServer(options: ApiOptions): ApiServer {
     },
     admit: (socket) => listener.admit(socket),
     stop: async () => {
+      streams.close();
       await listener.stop();
       await app.close();
     },
@@ -74,9 +79,13 @@ export function createApiServer(options: ApiOptions): ApiServer {
 }
 
 /** The routes without a listener. */
-export function buildApi(options: ApiOptions): FastifyInstance {
+export function buildApi(options: ApiOptions): {
+  readonly app: FastifyInstance;
+  readonly streams: EventStreams;
+} {
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
+    routerOptions: { maxParamLength: PATH_PART_MAX },
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
     logger: false,
@@ -115,7 +124,10 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   queueRoutes(app, brokerOf);
   logRoutes(app, brokerOf, options.clock);
   channelRoutes(app, brokerOf, options.ids);
-  return app;
+  const { identity, clock } = options;
+  const streams = new EventStreams({ brokerOf, identity, clock });
+  streams.addTo(app);
+  return { app, streams };
 }
 
 function statusOf(error: FastifyError | BrokerError | Error): number {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChannelName } from '../../../src/core/channel-name.js';
-import { useSecuredServer } from './secured-server.js';
+import { POLICY, useSecuredServer } from './secured-server.js';
 
 const server = useSecuredServer();
 
@@ -31,7 +31,8 @@ describe('the admin API', () => {
       const body = method === 'POST' ? { body: '{}' } : {};
       expect((await ask(path, undefined, { method, ...body })).status, path).toBe(401);
     }
-    for (const path of ['/api/v1/channels', '/api/v1/logs', '/api/v1/queues/q/messages', '/api/v1/aliases']) {
+    const showing = ['channels', 'logs', 'queues/q/messages', 'aliases', 'events/e', 'logs/l/events'];
+    for (const path of showing.map((name) => `/api/v1/${name}`)) {
       expect((await ask(path)).status, path).toBe(401);
     }
     for (const path of ['/config', '/api/config']) {
@@ -55,6 +56,29 @@ describe('the admin API', () => {
     expect((await ask('/api/v1/queues/native.orders/purge', server().tokens.bob, purge)).status).toBe(403);
     expect(await figure('tokens_refused')).toBe(tokensBefore + 1);
     expect(await figure(purges)).toBe(purgesBefore + 1);
+  });
+
+  it('streams live events by the rules, and ends a stream that they allow no longer', async () => {
+    expect((await ask('/api/v1/events/native.orders', server().tokens.bob)).status).toBe(403);
+    const reports = await ask('/api/v1/events/native.reports', server().tokens.bob);
+    const all = await ask('/api/v1/events/native.*', server().tokens.root);
+    const lines = all.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const send = (channel: string): Promise<Response> =>
+      ask(`/api/v1/events/${channel}`, server().tokens.root, {
+        method: 'POST',
+        body: JSON.stringify({ messages: [{ body: 'x' }] }),
+      });
+    expect(await (await send('native.reports')).json()).toEqual({ subscribers: 2 });
+    expect(JSON.parse((await lines.read()).value ?? '')).toMatchObject({
+      channel: 'native.reports',
+      body: 'x',
+    });
+    server().replacePolicy([POLICY[0]]);
+    const [event, end] = (await reports.text()).trimEnd().split('\n');
+    expect(JSON.parse(event ?? '')).toMatchObject({ body: 'x' });
+    expect(JSON.parse(end ?? '')).toMatchObject({ error: 'forbidden' });
+    server().replacePolicy(POLICY);
+    await lines.cancel();
   });
 
   it('shows and does only what the rules allow', async () => {
