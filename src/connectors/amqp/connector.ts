@@ -6,6 +6,8 @@ import { TcpListener } from '../kit/tcp-listener.js';
 import { withoutPlain } from '../kit/tls-gate.js';
 import { declareTopology } from './declared/topology.js';
 import { ConnectorAccess } from './access/connector-access.js';
+import { Limits } from './access/limits.js';
+import type { Occupant } from './access/limits.js';
 import { LocalAccess } from './access/local-access.js';
 import { DirectReplies } from './channel/direct-replies.js';
 import type { AmqpConfig } from './config.js';
@@ -56,6 +58,7 @@ export class AmqpConnector implements Connector {
     const { broker, clock, ids, version, tls, identity, gate } = context;
     const supervise = (work: Promise<void>): void => this.#supervise(work);
     this.#local = new LocalAccess(broker, config.users);
+    const limits = new Limits(broker, () => this.#occupants());
     this.#shared = {
       broker,
       clock,
@@ -66,6 +69,7 @@ export class AmqpConnector implements Connector {
       log: context.log.child({ connector: this.name }),
       topology: new Topology(broker, mapping, clock, supervise),
       access: new ConnectorAccess({ local: this.#local, identity, gate, mapping }),
+      limits,
       replies: new DirectReplies(),
       counters: this.#counters,
       connections: new Map(),
@@ -115,6 +119,7 @@ export class AmqpConnector implements Connector {
         this.#supervise(broker.append([event]).then(() => undefined));
       broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(topology, append));
       this.#local.start();
+      this.#shared.limits.start();
       topology.start();
       await declareTopology(this.#shared);
     }
@@ -160,6 +165,7 @@ export class AmqpConnector implements Connector {
     await Promise.all(this.#working);
     this.#shared.topology.stop();
     this.#local.stop();
+    this.#shared.limits.stop();
   }
 
   status(): ConnectorStatus {
@@ -168,6 +174,14 @@ export class AmqpConnector implements Connector {
       connections: connections + (this.#webSockets?.connections ?? 0),
       counters: { ...this.#counters },
     };
+  }
+
+  *#occupants(): Iterable<Occupant> {
+    for (const connection of this.#shared.connections.values()) {
+      const session = connection.info()?.session;
+      if (session === undefined) continue;
+      yield { vhost: session.vhost.name, user: session.identity.user, channels: session.channels.count };
+    }
   }
 
   /** Owns work that outlives its connection: giving back messages, deleting exclusive queues. */

@@ -26,16 +26,23 @@ const REPUBLISHED = 'dead letters: published again and rejected again';
 
 let server: AmqpServer;
 beforeAll(async () => {
-  server = await startAmqpServer({ config: { users: [{ name: 'guest', password: 'guest' }] } });
+  server = await startAmqpServer({
+    config: { users: [{ name: 'guest', password: 'guest' }], managementEnable: true, managementPort: 0 },
+  });
 });
 afterAll(() => server.stop());
+
+const targetOf = ({ port, ports }: AmqpServer) => ({
+  port,
+  managementPort: ports.get('amqp-management') ?? 0,
+});
 
 describe('answers on the wire are those RabbitMQ gave', () => {
   for (const name of Object.keys(PROBES)) {
     it(name, async () => {
       const answers = ANSWERS[name] ?? [];
       const ours = answers.map(OURS[name] ?? ((text) => text)).filter((text) => text !== undefined);
-      const got = (await runProbe(name, server.port)).map(asIn310);
+      const got = (await runProbe(name, targetOf(server))).map(asIn310);
       const shown =
         name === REPUBLISHED ? got.map((text) => text.replaceAll(/, x-first-death-\w+:S"[^"]*"/g, '')) : got;
       expect(shown).toEqual(ours);

@@ -22,7 +22,7 @@ describe.skipIf(!rabbitMqInstalled)('RabbitMQ itself', () => {
 
   for (const name of Object.keys(PROBES)) {
     it(name, async () => {
-      expect(await runProbe(name, rabbit.port)).toEqual(ANSWERS[name]);
+      expect(await runProbe(name, rabbit)).toEqual(ANSWERS[name]);
     });
   }
 });

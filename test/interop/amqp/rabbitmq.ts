@@ -11,17 +11,22 @@ export const rabbitMqInstalled = existsSync(SCRIPT);
 
 export interface RabbitMq {
   readonly port: number;
+  readonly managementPort: number;
   /** Runs `rabbitmqctl` with these arguments. Takes seconds. */
   ctl(...args: readonly string[]): void;
   stop(): Promise<void>;
 }
 
-/** Debian's RabbitMQ with the one plugin that comes with it, in a folder and on ports of its own. */
+/** Debian's RabbitMQ with the plugins that come with it, in a folder and on ports of its own. */
 export async function startRabbitMq(): Promise<RabbitMq> {
   const folder = temporaryFolder();
-  const [port, distribution, mapper] = [await freePort(), await freePort(), await freePort()];
+  const [port, managementPort] = [await freePort(), await freePort()];
+  const [distribution, mapper] = [await freePort(), await freePort()];
   for (const name of ['home', 'data', 'log']) mkdirSync(join(folder.path, name));
-  writeFileSync(join(folder.path, 'plugins'), '[rabbitmq_consistent_hash_exchange].\n');
+  writeFileSync(join(folder.path, 'plugins'), '[rabbitmq_consistent_hash_exchange,rabbitmq_management].\n');
+  const http = { ip: '127.0.0.1', port: String(managementPort) };
+  const settings = Object.entries(http).map(([key, value]) => `management.tcp.${key} = ${value}\n`);
+  writeFileSync(join(folder.path, 'rabbitmq.conf'), settings.join(''));
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: join(folder.path, 'home'),
@@ -35,7 +40,7 @@ export async function startRabbitMq(): Promise<RabbitMq> {
     RABBITMQ_LOG_BASE: join(folder.path, 'log'),
     RABBITMQ_PID_FILE: join(folder.path, 'pid'),
     RABBITMQ_ENABLED_PLUGINS_FILE: join(folder.path, 'plugins'),
-    RABBITMQ_CONFIG_FILE: join(folder.path, 'none'),
+    RABBITMQ_CONFIG_FILE: join(folder.path, 'rabbitmq'),
     RABBITMQ_CONF_ENV_FILE: join(folder.path, 'none'),
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 1:1',
   };
@@ -63,5 +68,5 @@ export async function startRabbitMq(): Promise<RabbitMq> {
     const done = spawnSync(script, ['-n', env.RABBITMQ_NODENAME, ...args], { env, encoding: 'utf8' });
     if (done.status !== 0) throw new Error(`rabbitmqctl ${args.join(' ')}:\n${done.stdout}${done.stderr}`);
   };
-  return { port, stop, ctl };
+  return { port, managementPort, stop, ctl };
 }

@@ -19,7 +19,7 @@ async function record(wanted: readonly string[]): Promise<void> {
   const rabbit = await startRabbitMq();
   try {
     for (const name of names) {
-      const answers = await runProbe(name, rabbit.port);
+      const answers = await runProbe(name, rabbit);
       recorded[name] = answers;
       process.stdout.write(`${name}\n${answers.map((answer) => `    ${answer}\n`).join('')}`);
     }

@@ -244,6 +244,43 @@ describe('shortage', () => {
     await other.close();
   });
 
+  it('holds publishers at the memory watermark while consumers go on, and lets them go on below it', async () => {
+    const few = await startAmqpServer({ limits: { memoryBytesMax: 64 * 1024 } });
+    const publisher = await RawAmqp.open(few.port);
+    const unaware = await RawAmqp.open(few.port, { capabilities: table({}) });
+    const consumer = await RawAmqp.open(few.port);
+    await publisher.declare('mem');
+    await publisher.call(1, 'confirm.select', { nowait: false });
+    const body = 'x'.repeat(1000);
+    // Whoever is blocked is read no further: one at a time, until the watermark holds one back.
+    let sent = 0;
+    let answer = '';
+    do {
+      publisher.publish('mem', body);
+      sent++;
+      answer = await publisher.answer();
+    } while (answer.startsWith('basic.ack'));
+    expect(answer).toBe('connection.blocked memory is nearly full');
+    expect(sent).toBeGreaterThan(10);
+    unaware.publish('mem', body);
+    expect(await unaware.rest()).toEqual([]);
+    expect(await consumer.declare('mem', { passive: true })).toBe(
+      `queue.declare-ok mem ${String(sent - 1)} 0`,
+    );
+    await consumer.consume('mem', 't', { noAck: true });
+    const delivered = await consumer.rest(400);
+    // Those that were held, too: taking messages out made room for them.
+    expect(delivered).toHaveLength(sent + 1);
+    expect([...(await publisher.rest())].sort()).toEqual([
+      `basic.ack ${String(sent)} false`,
+      'connection.unblocked',
+    ]);
+    publisher.publish('mem', 'after');
+    expect(await consumer.answer()).toContain('"after"');
+    for (const raw of [publisher, unaware, consumer]) await raw.close();
+    await few.stop();
+  });
+
   it('does not hand a slow reader more than its socket and a window hold', async () => {
     const raw = await RawAmqp.open(server.port);
     await raw.declare('slow');
@@ -285,7 +322,8 @@ it('says nothing of memory-only queues that go with it when it shuts down', asyn
     await raw.consume(left, 't');
   }
   // The broker takes nothing more while its connections are told.
-  await Promise.all([server.broker.drain(), server.connector.drain(2_000)]);
+  server.broker.drain();
+  await server.connector.drain(2_000);
   await server.connector.stop();
   for (const raw of raws) await raw.close();
   expect(server.logged).toEqual([]);

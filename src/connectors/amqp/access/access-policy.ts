@@ -13,6 +13,12 @@ export type Credentials =
 
 export type Permission = 'configure' | 'write' | 'read';
 
+/** A routing key of a topic exchange. */
+export interface Topic {
+  readonly exchange: string;
+  readonly routingKey: string;
+}
+
 /** Decides who may come in and what they may do there. */
 export interface AccessPolicy {
   /** False: nobody is checked, everybody is who they say and may do everything. */
@@ -30,6 +36,8 @@ export interface AccessPolicy {
   mayOpen(identity: Identity, vhost: string): boolean;
   /** `resource`: name of a queue or exchange; the default exchange is `amq.default`. */
   allows(identity: Identity, vhost: string, permission: Permission, resource: string): boolean;
+  /** What `allows` says of the topic exchange, said of a routing key: publishing to it, and binding to it. */
+  allowsTopic(identity: Identity, vhost: string, permission: 'write' | 'read', topic: Topic): boolean;
 }
 
 /** Allows everything, for work that was allowed as a whole. */
@@ -42,4 +50,5 @@ export const FREE_ACCESS: AccessPolicy = {
   watch: () => () => undefined,
   mayOpen: () => true,
   allows: () => true,
+  allowsTopic: () => true,
 };

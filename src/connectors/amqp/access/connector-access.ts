@@ -2,7 +2,7 @@ import type { Gatekeeper } from '../../../core/access/gatekeeper.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { Identity as TokenIdentity } from '../../kit/identity.js';
 import type { QueueChannelMapping } from '../mapping/queue-channel.js';
-import type { AccessPolicy, Credentials, Identity, Permission } from './access-policy.js';
+import type { AccessPolicy, Credentials, Identity, Permission, Topic } from './access-policy.js';
 import type { LocalAccess } from './local-access.js';
 
 const DEFAULT_EXCHANGE = 'amq.default';
@@ -81,6 +81,11 @@ export class ConnectorAccess implements AccessPolicy {
     const channel = channelOf(mapping, vhost, resource);
     const access = permission === 'read' ? 'read' : 'write';
     return gate.clientOf(identity.user).may({ kind: 'queue', access, channel });
+  }
+
+  allowsTopic(identity: Identity, vhost: string, permission: 'write' | 'read', topic: Topic): boolean {
+    const { identity: tokens, local } = this.#options;
+    return tokens.required || local.allowsTopic(identity, vhost, permission, topic);
   }
 }
 

@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { percentEncode } from '../../../base/percent.js';
 import type { Broker } from '../../../core/broker-api.js';
 import type { Change, RegistryEntry } from '../../../core/registry/types.js';
-import type { AccessPolicy, Credentials, Identity, Permission } from './access-policy.js';
+import type { AccessPolicy, Credentials, Identity, Permission, Topic } from './access-policy.js';
 import { fitsPassword } from './password.js';
+import { TopicPermissions } from './topic-permissions.js';
 
 const USER_KIND = 'amqp.user';
 const PERMISSION_KIND = 'amqp.permission';
@@ -55,14 +56,19 @@ export class LocalAccess implements Omit<AccessPolicy, 'asksAlways' | 'watch'> {
   readonly #rules = new Map<string, Rules>();
   readonly #unwatch: (() => void)[] = [];
   readonly #logins = new Set<Login>();
+  readonly topics: TopicPermissions;
   version = 0;
 
   constructor(broker: Broker, configured: readonly ConfiguredUser[]) {
     this.#broker = broker;
+    this.topics = new TopicPermissions(broker, () => {
+      this.version++;
+    });
     this.#configured = new Map(configured.map(({ name, password }) => [name, password]));
   }
 
   start(): void {
+    this.topics.start();
     const { registry } = this.#broker;
     this.#unwatch.push(
       registry.watch(USER_KIND, (key, entry) =>
@@ -79,6 +85,7 @@ export class LocalAccess implements Omit<AccessPolicy, 'asksAlways' | 'watch'> {
   }
 
   stop(): void {
+    this.topics.stop();
     for (const unwatch of this.#unwatch.splice(0)) unwatch();
   }
 
@@ -124,6 +131,15 @@ export class LocalAccess implements Omit<AccessPolicy, 'asksAlways' | 'watch'> {
     return this.#rules.get(permissionKey(identity.user, vhost))?.compiled[permission].test(resource) === true;
   }
 
+  allowsTopic(identity: Identity, vhost: string, permission: 'write' | 'read', topic: Topic): boolean {
+    if (this.#isFree(identity)) return true;
+    return this.topics.allows(
+      { user: identity.user, vhost, exchange: topic.exchange },
+      permission,
+      topic.routingKey,
+    );
+  }
+
   #isFree({ user }: Identity): boolean {
     return !this.enforced || this.#configured.has(user);
   }
@@ -158,6 +174,7 @@ export class LocalAccess implements Omit<AccessPolicy, 'asksAlways' | 'watch'> {
       if (record.user === name) changes.push({ do: 'remove', kind: PERMISSION_KIND, key });
     }
     await this.#broker.change(changes);
+    await this.topics.removeAll(({ user }) => user === name);
   }
 
   /** Throws SyntaxError for a pattern that is no regular expression. */

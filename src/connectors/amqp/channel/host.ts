@@ -4,6 +4,7 @@ import type { LeaseToken, Settlement } from '../../../core/queue/types.js';
 import type { Clock } from '../../../base/clock.js';
 import type { IdSource } from '../../../base/ids.js';
 import type { AccessPolicy, Identity } from '../access/access-policy.js';
+import type { Limits } from '../access/limits.js';
 import type { AmqpConfig } from '../config.js';
 import type { Topology } from '../topology/topology.js';
 import type { Queue } from '../topology/types.js';
@@ -38,6 +39,7 @@ export interface ChannelHost {
   readonly frameMax: number;
   readonly identity: Identity;
   readonly access: AccessPolicy;
+  readonly limits: Limits;
   readonly capabilities: ClientCapabilities;
   /** Queues that go with this connection. */
   readonly exclusiveQueues: Set<Queue>;

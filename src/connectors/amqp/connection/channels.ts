@@ -125,7 +125,7 @@ export class Channels {
   }
 
   #openChannel(number: number): void {
-    const { channelMax, writer } = this.#host;
+    const { channelMax, identity, limits, writer } = this.#host;
     if (this.#open.size >= channelMax) {
       throw new ReplyError(
         530,
@@ -133,6 +133,7 @@ export class Channels {
         { culprit: { classId: 0, methodId: 0 } },
       );
     }
+    limits.requireChannel(identity.user);
     this.#open.set(number, { channel: new AmqpChannel(number, this.#host), queue: new CommandQueue() });
     writer.method(number, 'channel.open-ok', { reserved1: Buffer.alloc(0) });
   }

@@ -4,6 +4,7 @@ import type { Log } from '../../../base/log.js';
 import type { Broker } from '../../../core/broker-api.js';
 import type { TlsSource } from '../../kit/tls-gate.js';
 import type { AccessPolicy } from '../access/access-policy.js';
+import type { Limits } from '../access/limits.js';
 import type { DirectReplies } from '../channel/direct-replies.js';
 import type { AmqpConfig } from '../config.js';
 import type { AmqpConnection } from './connection.js';
@@ -19,6 +20,7 @@ export interface ConnectionContext {
   readonly version: string;
   readonly topology: Topology;
   readonly access: AccessPolicy;
+  readonly limits: Limits;
   readonly tls: TlsSource | undefined;
   readonly replies: DirectReplies;
   /** Counters of the connector; connections add to them when they end. */

@@ -1,4 +1,5 @@
 import type { AccessPolicy, Identity } from '../access/access-policy.js';
+import type { Limits } from '../access/limits.js';
 import type { AmqpConfig } from '../config.js';
 import type { ClientCapabilities } from '../channel/host.js';
 import type { Topology } from '../topology/topology.js';
@@ -17,6 +18,7 @@ export interface HandshakeContext {
   readonly version: string;
   readonly topology: Topology;
   readonly access: AccessPolicy;
+  readonly limits: Limits;
   /** Whom TLS has verified the peer to be. */
   readonly certificateName: string | undefined;
   readonly writer: FrameWriter;
@@ -143,12 +145,13 @@ export class Handshake {
   }
 
   #onOpen(args: MethodArgs<'connection.open'>): Session {
-    const { access, topology, writer } = this.#context;
+    const { access, limits, topology, writer } = this.#context;
     const vhost = topology.openVhost(args.virtualHost);
     const { user } = this.#identity;
     if (!access.mayOpen(this.#identity, vhost.name)) {
       throw new ReplyError(530, `access to vhost '${vhost.name}' refused for user '${user}'`);
     }
+    limits.requireConnection(vhost.name, user);
     writer.method(0, 'connection.open-ok', { reserved1: '' });
     return {
       vhost,

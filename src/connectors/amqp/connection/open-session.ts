@@ -5,6 +5,7 @@ import { BrokerError } from '../../../core/errors.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken } from '../../../core/queue/types.js';
 import type { AccessPolicy, Identity } from '../access/access-policy.js';
+import type { Limits } from '../access/limits.js';
 import type { AmqpChannel } from '../channel/amqp-channel.js';
 import type { Consumer } from '../channel/consumer.js';
 import type { ClientCapabilities, SettleHow } from '../channel/host.js';
@@ -53,6 +54,7 @@ export class OpenSession implements ChannelsHost, PublisherHost {
   readonly vhost: Vhost;
   readonly identity: Identity;
   readonly access: AccessPolicy;
+  readonly limits: Limits;
   readonly capabilities: ClientCapabilities;
   readonly clientProperties: FieldTable;
   readonly mechanism: string;
@@ -81,6 +83,7 @@ export class OpenSession implements ChannelsHost, PublisherHost {
     this.vhost = session.vhost;
     this.identity = session.identity;
     this.access = context.access;
+    this.limits = context.limits;
     this.capabilities = session.capabilities;
     this.clientProperties = session.clientProperties;
     this.mechanism = session.mechanism;

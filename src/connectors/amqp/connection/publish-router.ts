@@ -1,6 +1,6 @@
 import type { Origin } from '../../../core/message.js';
 import type { AccessPolicy, Identity } from '../access/access-policy.js';
-import { requirePermission } from '../channel/operations/access.js';
+import { requirePermission, requireTopic } from '../channel/operations/access.js';
 import { encodeOrigin } from '../mapping/message-origin.js';
 import type { PublishProperties } from '../mapping/publish-properties.js';
 import { readPublishProperties } from '../mapping/publish-properties.js';
@@ -94,7 +94,7 @@ export class PublishRouter {
   }
 
   #exchange(publish: PublishMethod): Exchange | undefined {
-    const { exchange: name, immediate } = publish.args;
+    const { exchange: name, immediate, routingKey } = publish.args;
     if (immediate) throw new ReplyError(540, 'immediate=true');
     const vhost = this.#vhost;
     const exchange = vhost.exchanges.get(name);
@@ -102,6 +102,7 @@ export class PublishRouter {
       throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
     requirePermission(this.#host, 'write', 'exchange', name);
     if (exchange === undefined) return undefined;
+    requireTopic(this.#host, 'write', exchange, routingKey);
     if (exchange.internal) {
       throw new ReplyError(403, `cannot publish to internal exchange '${name}' in vhost '${vhost.name}'`);
     }

@@ -45,7 +45,7 @@ export function refusedLogin(mechanism: string): ReplyError {
   return new ReplyError(
     403,
     `Login was refused using authentication mechanism ${mechanism}. For details see the broker logfile.`,
-    { hard: true },
+    { hard: true, culprit: { classId: 0, methodId: 0 } },
   );
 }
 

@@ -7,7 +7,9 @@ import type { Input } from './json-input.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { userOf } from './user-routes.js';
+import { topicPatternsOf } from './topic-permission-routes.js';
 import { patternsOf } from './vhost-routes.js';
+import { limitValues } from './limit-routes.js';
 import {
   globalParameters,
   isKnownComponent,
@@ -29,7 +31,7 @@ export function definitionRoutes(api: Api): readonly Route[] {
       return { body: exportAll(api) };
     }),
     route('GET', 'definitions/:', (call) => ({
-      body: { ...head(api), ...partsOf(vhostOf(call), false) },
+      body: { ...head(api), ...partsOf(api, vhostOf(call), false) },
     })),
     route('POST', 'definitions', (call) => {
       api.requireAdministrator(call.identity);
@@ -50,8 +52,8 @@ function head(api: Api): Json {
 }
 
 function exportAll(api: Api): Json {
-  const { topology } = api.context;
-  const parts = topology.vhosts.map((vhost) => partsOf(vhost, true));
+  const { limits, topology } = api.context;
+  const parts = topology.vhosts.map((vhost) => partsOf(api, vhost, true));
   const joined = (name: keyof Parts): readonly Json[] => parts.flatMap((part) => part[name]);
   return {
     ...head(api),
@@ -63,11 +65,11 @@ function exportAll(api: Api): Json {
         password_hash: passwordHash,
         hashing_algorithm: hashing,
         tags: [...tags],
-        limits: {},
+        limits: limits.of('user', name)?.values ?? {},
       })),
     vhosts: topology.vhosts.map(({ name }) => ({ name })),
     permissions: api.users.permissions,
-    topic_permissions: [],
+    topic_permissions: api.users.topics.all,
     parameters: joined('parameters'),
     global_parameters: globalParameters(api),
     policies: joined('policies'),
@@ -86,7 +88,7 @@ interface Parts {
 }
 
 /** What outlives a restart; exclusive and transient things belong to clients. */
-function partsOf(vhost: Vhost, named: boolean): Parts {
+function partsOf(api: Api, vhost: Vhost, named: boolean): Parts {
   const place = named ? { vhost: vhost.name } : {};
   const queues = [...vhost.queues.values()].filter(({ durable, owner }) => durable && owner === undefined);
   const exchanges = [...vhost.exchanges.values()].filter(
@@ -98,7 +100,7 @@ function partsOf(vhost: Vhost, named: boolean): Parts {
   const unplaced = (one: Json): Json =>
     named ? one : Object.fromEntries(Object.entries(one).filter(([key]) => key !== 'vhost'));
   return {
-    parameters: parametersOf(vhost).map(unplaced),
+    parameters: parametersOf(api, vhost).map(unplaced),
     policies: policiesOf(vhost, 'user').map(unplaced),
     queues: queues.map(({ name, type, autoDelete, arguments: table }) => ({
       name,
@@ -155,10 +157,15 @@ async function importAll(api: Api, call: ApiCall, only: Vhost | undefined): Prom
     await step(of, 'permissions', (item) =>
       api.users.putPermission({ user: item.text('user'), vhost: item.text('vhost'), ...patternsOf(item) }),
     );
-    // Last, because from the first user on passwords are checked.
-    await step(of, 'users', (item) =>
-      api.users.putUser(userOf(item.text('name'), item, ids.bytes(SALT_BYTES))),
+    await step(of, 'topic_permissions', (item) =>
+      api.users.topics.put({
+        user: item.text('user'),
+        vhost: item.text('vhost'),
+        ...topicPatternsOf(item),
+      }),
     );
+    // Last, because from the first user on passwords are checked.
+    await step(of, 'users', (item) => importUser(api, item, ids.bytes(SALT_BYTES)));
   }
   warnOfRest(of);
   return {};
@@ -167,8 +174,6 @@ async function importAll(api: Api, call: ApiCall, only: Vhost | undefined): Prom
 /** What has no meaning here must not keep a broker from moving in: it is told and left behind. */
 function warnOfRest({ api, call }: Import): void {
   const { log } = api.context;
-  const topics = call.input.list('topic_permissions').length;
-  if (topics > 0) log.warn('amqp: topic_permissions of a definitions file are not kept', { count: topics });
   const foreign = call.input.list('parameters').filter((item) => !isKnownComponent(item.text('component')));
   if (foreign.length > 0) {
     const components = [...new Set(foreign.map((item) => item.text('component')))];
@@ -178,6 +183,15 @@ function warnOfRest({ api, call }: Import): void {
 
 async function vhostFor({ api, only }: Import, item: Input): Promise<Vhost> {
   return only ?? (await api.context.topology.createVhost(item.text('vhost')));
+}
+
+async function importUser(api: Api, item: Input, salt: Uint8Array): Promise<void> {
+  const user = userOf(item.text('name'), item, salt);
+  const { limits } = item.values;
+  // Tools of some languages write an empty list for an empty object.
+  const values = limits === undefined || Array.isArray(limits) ? {} : item.object('limits').values;
+  await api.context.limits.put('user', user.name, limitValues('user', values));
+  await api.users.putUser(user);
 }
 
 async function importPolicy(of: Import, item: Input): Promise<void> {

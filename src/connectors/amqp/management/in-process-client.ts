@@ -6,6 +6,7 @@ import type { AccessPolicy, Identity } from '../access/access-policy.js';
 import { AmqpChannel } from '../channel/amqp-channel.js';
 import { Confirms } from '../channel/confirms.js';
 import { operationOf } from '../channel/dispatch.js';
+import type { Limits } from '../access/limits.js';
 import type { ChannelHost, ClientCapabilities, SettleHow } from '../channel/host.js';
 import { SETTLEMENTS } from '../channel/host.js';
 import type { DirectReplies } from '../channel/direct-replies.js';
@@ -52,6 +53,7 @@ export class InProcessClient implements ChannelHost, PublisherHost {
   readonly topology: Topology;
   readonly replies: DirectReplies;
   readonly access: AccessPolicy;
+  readonly limits: Limits;
   readonly identity: Identity;
   readonly vhost: Vhost;
   readonly writer = new FrameWriter();
@@ -75,6 +77,7 @@ export class InProcessClient implements ChannelHost, PublisherHost {
     this.topology = context.topology;
     this.replies = context.replies;
     this.access = context.access;
+    this.limits = context.limits;
     this.vhost = vhost;
     this.identity = identity;
     this.#publisher = new Publisher(this);

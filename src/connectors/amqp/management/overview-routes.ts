@@ -24,7 +24,6 @@ export function overviewRoutes(api: Api): readonly Route[] {
     route('GET', 'feature-flags', () => ({ body: [] })),
     route('GET', 'auth', () => ({ body: { oauth_enabled: false } })),
     route('GET', 'auth/attempts/:', () => ({ body: [] })),
-    ...['vhost-limits', 'user-limits'].map((name) => route('GET', name, () => ({ body: [] }))),
     route('GET', 'aliveness-test/:', (call) => aliveness(api, call)),
     route('GET', 'health/checks/alarms', () => alarms(api)),
     route('GET', 'health/checks/local-alarms', () => alarms(api)),

@@ -4,6 +4,7 @@ import type { Vhost } from '../topology/vhost.js';
 import type { Api } from './api.js';
 import { badRequest, notFound } from './http-error.js';
 import type { Input } from './json-input.js';
+import { limitValues } from './limit-routes.js';
 import { listed } from './lists.js';
 import { policiesOf, policyOf } from './policy-routes.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
@@ -11,8 +12,9 @@ import { route } from './routes.js';
 import { administratorsOf } from './user-routes.js';
 import type { Json } from './views.js';
 
-/** The one component of RabbitMQ's parameters there is without plug-ins such as the shovel. */
+/** The components of RabbitMQ's parameters there are without plug-ins such as the shovel. */
 const OPERATOR_POLICY = 'operator_policy';
+const VHOST_LIMITS = 'vhost-limits';
 
 const GLOBAL_KIND = 'amqp.global-parameter';
 
@@ -31,14 +33,14 @@ function componentRoutes(api: Api): readonly Route[] {
   const list = (call: ApiCall, vhosts: readonly Vhost[]): ApiAnswer => ({
     body: listed(
       vhosts
-        .flatMap(parametersOf)
+        .flatMap((vhost) => parametersOf(api, vhost))
         .filter((one) => call.parameters[0] === undefined || one['component'] === call.parameters[0]),
       call.query,
     ),
   });
   const one = (call: ApiCall): Json => {
     const [component, vhost, name] = call.parameters;
-    const found = parametersOf(api.vhost(vhost, call.identity)).find(
+    const found = parametersOf(api, api.vhost(vhost, call.identity)).find(
       (parameter) => parameter['component'] === component && parameter['name'] === name,
     );
     if (found === undefined) throw notFound();
@@ -71,7 +73,10 @@ function componentRoutes(api: Api): readonly Route[] {
       admin(async (call) => {
         const [component = '', vhostName, name = ''] = call.parameters;
         const vhost = api.vhost(vhostName, call.identity);
-        const status = vhost.policies.get('operator', name) === undefined ? 201 : 204;
+        const known = parametersOf(api, vhost).some(
+          (parameter) => parameter['component'] === component && parameter['name'] === name,
+        );
+        const status = known ? 204 : 201;
         await putParameter(api, vhost, { component, name, input: call.input });
         return { status };
       }),
@@ -81,8 +86,11 @@ function componentRoutes(api: Api): readonly Route[] {
       'parameters/:/:/:',
       admin(async (call) => {
         one(call);
-        const [, vhost, name = ''] = call.parameters;
-        await api.context.topology.policies.remove(api.vhost(vhost, call.identity), 'operator', name);
+        const [component, vhostName, name = ''] = call.parameters;
+        const vhost = api.vhost(vhostName, call.identity);
+        const { limits, topology } = api.context;
+        if (component === VHOST_LIMITS) await limits.put('vhost', vhost.name, {});
+        else await topology.policies.remove(vhost, 'operator', name);
         return {};
       }),
     ),
@@ -90,15 +98,18 @@ function componentRoutes(api: Api): readonly Route[] {
 }
 
 /** What RabbitMQ keeps as parameters of a virtual host, a definitions file, too. */
-export function parametersOf(vhost: Vhost): readonly Json[] {
-  return policiesOf(vhost, 'operator').map((policy) => {
+export function parametersOf(api: Api, vhost: Vhost): readonly Json[] {
+  const policies = policiesOf(vhost, 'operator').map((policy) => {
     const { vhost: place, name, ...value } = policy;
     return { value, vhost: place, component: OPERATOR_POLICY, name };
   });
+  const limits = api.context.limits.of('vhost', vhost.name);
+  if (limits === undefined) return policies;
+  return [...policies, { value: limits.values, vhost: vhost.name, component: VHOST_LIMITS, name: 'limits' }];
 }
 
 export function isKnownComponent(component: string): boolean {
-  return component === OPERATOR_POLICY;
+  return component === OPERATOR_POLICY || component === VHOST_LIMITS;
 }
 
 export async function putParameter(
@@ -109,7 +120,12 @@ export async function putParameter(
   if (!isKnownComponent(component)) {
     throw badRequest(`Validation failed\n\ncomponent ${component} not found\n`);
   }
-  const policy = policyOf(name, input.object('value'), 'operator');
+  const value = input.object('value');
+  if (component === VHOST_LIMITS) {
+    await api.context.limits.put('vhost', vhost.name, limitValues('vhost', value.values));
+    return;
+  }
+  const policy = policyOf(name, value, 'operator');
   await api.context.topology.policies.put(vhost, 'operator', policy);
 }
 

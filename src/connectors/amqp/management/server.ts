@@ -9,11 +9,13 @@ import { exchangeRoutes } from './exchange-routes.js';
 import { HttpError, httpErrorOf, notAuthorised, notFound } from './http-error.js';
 import { Input, parseInput } from './json-input.js';
 import { overviewRoutes } from './overview-routes.js';
+import { limitRoutes } from './limit-routes.js';
 import { parameterRoutes } from './parameter-routes.js';
 import { policyRoutes } from './policy-routes.js';
 import { queueRoutes } from './queue-routes.js';
 import type { ApiAnswer } from './routes.js';
 import { RouteTable } from './routes.js';
+import { topicPermissionRoutes } from './topic-permission-routes.js';
 import { userRoutes } from './user-routes.js';
 import { permissionRoutes, vhostRoutes } from './vhost-routes.js';
 
@@ -43,6 +45,8 @@ export class ManagementServer {
       ...permissionRoutes(api),
       ...policyRoutes(api),
       ...parameterRoutes(api),
+      ...limitRoutes(api),
+      ...topicPermissionRoutes(api),
       ...definitionRoutes(api),
     ]);
     const { clock, log, tls } = api.context;

@@ -31,12 +31,17 @@ export function userRoutes(api: Api): readonly Route[] {
     route(
       'GET',
       'users',
-      admin((call) => ({ body: listed(users.users.map(userJson), call.query) })),
+      admin((call) => ({
+        body: listed(
+          users.users.map((user) => userJson(api, user)),
+          call.query,
+        ),
+      })),
     ),
     route(
       'GET',
       'users/:',
-      admin((call) => ({ body: userJson(userNamed(api, call)) })),
+      admin((call) => ({ body: userJson(api, userNamed(api, call)) })),
     ),
     route(
       'PUT',
@@ -51,13 +56,13 @@ export function userRoutes(api: Api): readonly Route[] {
   ];
 }
 
-function userJson({ name, passwordHash, hashing, tags }: UserRecord): Json {
+function userJson(api: Api, { name, passwordHash, hashing, tags }: UserRecord): Json {
   return {
     name,
     password_hash: passwordHash,
     hashing_algorithm: hashing === '' ? DEFAULT_HASHING : hashing,
     tags: [...tags],
-    limits: {},
+    limits: api.context.limits.of('user', name)?.values ?? {},
   };
 }
 
@@ -104,5 +109,6 @@ async function removeUser(api: Api, call: ApiCall): Promise<ApiAnswer> {
   if (api.users.users.length === 1)
     throw badRequest('the last user cannot be removed: passwords are checked as long as there is one');
   await api.users.removeUser(name);
+  await api.context.limits.put('user', name, {});
   return {};
 }

@@ -52,7 +52,6 @@ export function permissionRoutes(api: Api): readonly Route[] {
       call.query,
     ),
   });
-  const none = admin(() => ({ body: [] }));
   const ofUser = admin((call) => permissions(call, ({ user }) => user === call.parameters[0]));
   const ofVhost = admin((call) => permissions(call, ({ vhost }) => vhost === call.parameters[0]));
   return [
@@ -63,9 +62,6 @@ export function permissionRoutes(api: Api): readonly Route[] {
     ),
     route('GET', 'users/:/permissions', ofUser),
     route('GET', 'vhosts/:/permissions', ofVhost),
-    route('GET', 'topic-permissions', none),
-    route('GET', 'users/:/topic-permissions', none),
-    route('GET', 'vhosts/:/topic-permissions', none),
     route(
       'GET',
       'permissions/:/:',
@@ -130,5 +126,10 @@ async function removeVhost(api: Api, call: ApiCall): Promise<ApiAnswer> {
     }
   }
   await api.context.topology.deleteVhost(vhost);
+  await api.context.limits.put('vhost', vhost.name, {});
+  for (const { user } of api.users.permissions.filter((one) => one.vhost === vhost.name)) {
+    await api.users.removePermission(user, vhost.name);
+  }
+  await api.users.topics.removeAll((one) => one.vhost === vhost.name);
   return {};
 }

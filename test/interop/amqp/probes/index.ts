@@ -2,6 +2,9 @@ import { CONSUMERS_PROBES } from './consumers.js';
 import { DEAD_LETTERS_PROBES } from './dead-letters.js';
 import { EXCHANGES_PROBES } from './exchanges.js';
 import { QUEUE_LIMITS_PROBES } from './queue-limits.js';
+import { HAND_OVER_PROBES } from './hand-over.js';
+import { LIMITS_PROBES } from './limits.js';
+import { PERMISSIONS_PROBES } from './permissions.js';
 import { ROUTING_PROBES } from './routing.js';
 import { PROTOCOL_PROBES } from './protocol.js';
 import { DELIVERIES_PROBES } from './deliveries.js';
@@ -28,4 +31,7 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...DELIVERIES_PROBES,
   ...QUORUM_PROBES,
   ...STREAMS_PROBES,
+  ...HAND_OVER_PROBES,
+  ...LIMITS_PROBES,
+  ...PERMISSIONS_PROBES,
 };

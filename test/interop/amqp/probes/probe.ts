@@ -6,8 +6,10 @@ import { RawAmqp } from '../../../support/raw-amqp.js';
 export type Probe = (one: RawAmqp, more: ProbeTools) => Promise<readonly string[]>;
 
 export interface ProbeTools {
-  /** Another connection with channel 1. */
-  readonly another: () => Promise<RawAmqp>;
+  /** Another connection, with channel 1 unless it is asked for without. */
+  readonly another: (options?: Parameters<typeof RawAmqp.open>[1]) => Promise<RawAmqp>;
+  /** A request to the management API; gives the status. */
+  readonly manage: (method: string, path: string, input?: unknown) => Promise<string>;
   readonly port: number;
 }
 

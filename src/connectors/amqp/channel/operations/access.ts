@@ -31,6 +31,22 @@ export function requirePermission(
   );
 }
 
+/** 403 when the user may not publish to that routing key of a topic exchange, or bind to it; other exchanges have no topics. */
+export function requireTopic(
+  host: Pick<ChannelHost, 'access' | 'identity' | 'vhost'>,
+  permission: 'write' | 'read',
+  exchange: Exchange | undefined,
+  routingKey: string,
+): void {
+  if (exchange?.type !== 'topic') return;
+  const { access, identity, vhost } = host;
+  if (access.allowsTopic(identity, vhost.name, permission, { exchange: exchange.name, routingKey })) return;
+  throw new ReplyError(
+    403,
+    `access to topic '${routingKey}' in exchange '${exchange.name}' in vhost '${vhost.name}' refused for user '${identity.user}'`,
+  );
+}
+
 /** A queue this connection may use. 404 when there is none of that name, 405 when it is another connection's. */
 export function usableQueue(channel: AmqpChannel, name: string): Queue {
   const wanted = queueName(channel, name);

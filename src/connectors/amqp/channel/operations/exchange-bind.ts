@@ -1,6 +1,12 @@
 import type { MethodArgs } from '../../wire/methods.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { checkBinding, existingExchange, refuseDefaultExchange, requirePermission } from './access.js';
+import {
+  checkBinding,
+  existingExchange,
+  refuseDefaultExchange,
+  requirePermission,
+  requireTopic,
+} from './access.js';
 
 /** exchange.bind: messages of the source also go through the destination. Idempotent. */
 export async function exchangeBind(channel: AmqpChannel, args: MethodArgs<'exchange.bind'>): Promise<void> {
@@ -42,8 +48,9 @@ export async function exchangeUnbind(
 
 function requireBinding(
   { host }: AmqpChannel,
-  ends: { readonly source: string; readonly destination: string },
+  ends: { readonly source: string; readonly destination: string; readonly routingKey: string },
 ): void {
   requirePermission(host, 'write', 'exchange', ends.destination);
   requirePermission(host, 'read', 'exchange', ends.source);
+  requireTopic(host, 'read', host.vhost.exchanges.get(ends.source), ends.routingKey);
 }

@@ -8,6 +8,7 @@ import {
   queueName,
   refuseDefaultExchange,
   requirePermission,
+  requireTopic,
   usableQueue,
 } from './access.js';
 
@@ -19,6 +20,7 @@ export async function queueBind(channel: AmqpChannel, args: MethodArgs<'queue.bi
   const exchange = existingExchange(channel, args.exchange);
   requirePermission(host, 'write', 'queue', queue.name);
   requirePermission(host, 'read', 'exchange', exchange.name);
+  requireTopic(host, 'read', exchange, args.routingKey);
   checkBinding(exchange, args);
   const binding: Binding = {
     source: exchange.name,
@@ -39,6 +41,7 @@ export async function queueUnbind(channel: AmqpChannel, args: MethodArgs<'queue.
   if (host.vhost.queues.has(name)) usableQueue(channel, name);
   requirePermission(host, 'write', 'queue', name);
   requirePermission(host, 'read', 'exchange', args.exchange);
+  requireTopic(host, 'read', host.vhost.exchanges.get(args.exchange), args.routingKey);
   await host.topology.unbind(host.vhost, {
     source: args.exchange,
     destination: { kind: 'queue', name },

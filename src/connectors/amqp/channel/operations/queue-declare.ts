@@ -58,6 +58,7 @@ async function declare(channel: AmqpChannel, args: Args): Promise<Queue> {
   if (name.startsWith('amq.') && args.queue !== '') {
     throw new ReplyError(403, `queue name '${name}' contains reserved prefix 'amq.*'`);
   }
+  host.limits.requireQueue(vhost.name, vhost.queues.size, name);
   const definition: QueueDefinition = {
     name,
     channel: topology.channelOf(vhost, name),
