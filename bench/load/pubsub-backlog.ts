@@ -11,30 +11,31 @@ const SHALLOW_MESSAGES = 1_000;
 /** Pulls and acknowledges all of a backlog of `messagesMax`; only the pulling is timed. */
 export const pubsubDeep: Load = async ({ job, label }) => {
   const ledger = new Ledger();
-  const connections = await openAll(job.port);
-  const names = await create(connections, label);
-  await fill(connections, names, ledger, job.messagesMax);
-  const pull = await drain(connections, names, ledger, job);
-  await remove(connections, names);
-  return result(pull, ledger);
+  return result(await round(job, label, ledger, job.messagesMax), ledger);
 };
 
-/** The same from backlogs of a thousand, one after the other, for the length of a timed phase. */
+/** The same from backlogs of a thousand, each of a subscription of its own, for the length of a timed phase. */
 export const pubsubShallow: Load = async ({ job, label }) => {
   const ledger = new Ledger();
-  const connections = await openAll(job.port);
-  const names = await create(connections, label);
   const rounds: Phase[] = [];
   let seconds = 0;
   while (seconds < job.seconds && ledger.received >= ledger.confirmed) {
-    await fill(connections, names, ledger, SHALLOW_MESSAGES);
-    const round = await drain(connections, names, ledger, job);
-    rounds.push(round);
-    seconds += round.seconds;
+    const one = await round(job, `${label}-${String(rounds.length)}`, ledger, SHALLOW_MESSAGES);
+    rounds.push(one);
+    seconds += one.seconds;
   }
-  await remove(connections, names);
   return result(together(rounds), ledger);
 };
+
+/** Fills a subscription and empties it again. */
+async function round(job: LoadJob, label: string, ledger: Ledger, messages: number): Promise<Phase> {
+  const connections = await openAll(job.port);
+  const names = await create(connections, label);
+  await fill(connections, names, ledger, messages);
+  const pull = await drain(connections, names, ledger, job);
+  await remove(connections, names);
+  return pull;
+}
 
 async function fill(
   connections: readonly PubSubConnection[],
