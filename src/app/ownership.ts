@@ -20,6 +20,14 @@ const KEEPS_UP_MAX = 1_000;
 const REJOIN_MS = 500;
 const JOIN_TRIES = 20;
 
+/** NATS did not answer while this node, already the owner, opened the journal: it may try again from the beginning. */
+export class TakeOverFailed extends Error {
+  constructor(cause: BrokerError) {
+    super(cause.message, { cause });
+    this.name = 'TakeOverFailed';
+  }
+}
+
 /** What serves clients while a node waits. */
 export interface StandIn {
   start(): Promise<readonly Address[]>;
@@ -142,7 +150,8 @@ export class Ownership {
 
   /**
    * Resolves with what `open` made of the journal when this node is the owner. The journal's replay follows what the owner of the time
-   * writes, and ends when this node has taken over: then little is left to read. Rejects when this node is stopped meanwhile.
+   * writes, and ends when this node has taken over: then little is left to read. Rejects when this node is stopped meanwhile, and
+   * with `TakeOverFailed` when NATS does not answer.
    */
   async takeOver<T>(open: (journal: Journal, tenure: Tenure) => Promise<T>): Promise<T> {
     for (;;) {
@@ -151,7 +160,8 @@ export class Ownership {
         return await open(await this.#openJournal(), this.tenure);
       } catch (error) {
         // Who follows may lose its way, in a checkpoint that is replaced meanwhile for one, and begins anew. An owner may not.
-        if (isOwner || this.#cancelled) throw error;
+        if (this.#cancelled) throw error;
+        if (isOwner) throw isUnavailable(error) ? new TakeOverFailed(error) : error;
         this.#p.log.warn('the journal could not be followed, beginning anew', { error: String(error) });
         if (this.#claim === undefined)
           await new Promise<void>((resolve) => this.#p.clock.after(REJOIN_MS, resolve));
@@ -272,4 +282,8 @@ export class Ownership {
       };
     });
   }
+}
+
+function isUnavailable(error: unknown): error is BrokerError {
+  return error instanceof BrokerError && error.kind === 'unavailable';
 }

@@ -9,7 +9,7 @@ import { BrokerError } from '../../src/core/errors.js';
 import { UNCONTESTED } from '../../src/core/ports/tenure.js';
 import type { LeaseToken } from '../../src/core/queue/types.js';
 import { CLAIM, type Cluster } from '../../src/app/cluster.js';
-import { Ownership } from '../../src/app/ownership.js';
+import { Ownership, TakeOverFailed } from '../../src/app/ownership.js';
 import { SimulatedBucketClient } from '../support/simulated-bucket.js';
 import { ProcessClock, type ClockFaults } from '../support/simulated-time.js';
 import { SimulatedConnection } from '../support/simulated-stream.js';
@@ -20,9 +20,9 @@ import type { World } from './world.js';
 
 const TIMES = { leaseMs: 500, beatMs: 100 };
 const EXTENT_BYTES = 8192;
-/** Small, so that large entries go in parts, and checkpoints in two or three. */
+/** Small, so that large entries go in parts, and checkpoints too. */
 const PAYLOAD_BYTES_MAX = 4096;
-const CHECKPOINT_PART_BYTES = 256 * 1024;
+const CHECKPOINT_PART_BYTES = 2 * 1024;
 const GIVE_UP_MS = 400;
 const START_AGAIN_MS = 100;
 /** Small, so that checkpoints, the cleaner and discards run all the time. */
@@ -151,7 +151,10 @@ export class NodeProcess {
         this.serving = { broker, ownership, epoch: ownership.claim?.epoch ?? 0 };
         await Promise.race([ownership.ended, stopAsked]);
       } catch (error) {
-        if (error instanceof Violation || BrokerError.from(error).kind === 'internal') this.#suspect(error);
+        // Servers that do not answer are asked again, by a node that begins anew.
+        const isSilence = error instanceof TakeOverFailed;
+        if (!isSilence && (error instanceof Violation || BrokerError.from(error).kind === 'internal'))
+          this.#suspect(error);
       }
       this.serving = undefined;
       await broker?.close().catch(() => undefined);

@@ -28,36 +28,31 @@ async function serve(command: Command, terminal: Terminal): Promise<void> {
 
   // Loaded here, so that the other commands do not wait for the whole broker.
   const { createInstance } = await import('../start.js');
+  const { runUntilStopped, StartFailed } = await import('../run.js');
+  const clock = new SystemClock();
   const make = (isPatient: boolean): Instance =>
-    createInstance({ config, clock: new SystemClock(), ids: new SystemIds(), log, isPatient });
-  let instance = make(false);
-  const stopped = stopOnSignal(() => instance, log);
-  process.on('SIGHUP', () => instance.reload());
-  while (!stopped.asked()) {
-    const running = await started(instance, stopped);
-    if (running === undefined) break;
-    log.info('ready', readyFields(running));
-    const reason = await Promise.race([running.ended, stopped.done.then(() => undefined)]);
-    if (reason === undefined || stopped.asked()) break;
-    log.warn('this node is the owner no longer and becomes a standby', { reason });
-    await instance.stop(0);
-    instance = make(true);
-  }
-  await stopped.done;
-  log.info('stopped');
-}
-
-/** Undefined: it was stopped before it served. */
-async function started(
-  instance: Instance,
-  stopped: { asked(): boolean },
-): Promise<RunningBroker | undefined> {
+    createInstance({ config, clock, ids: new SystemIds(), log, isPatient });
+  let instance: Instance | undefined;
+  const stopped = stopOnSignal(() => instance?.stop() ?? Promise.resolve(), log);
+  process.on('SIGHUP', () => instance?.reload());
+  // No timer of the broker keeps the process alive by itself, and now and then there is nothing else to wait for.
+  const alive = setInterval(() => undefined, ALIVE_MS);
   try {
-    return await instance.start();
+    await runUntilStopped({
+      make: (isPatient) => (instance = make(isPatient)),
+      stopAsked: () => stopped.asked(),
+      stopped: stopped.done,
+      onReady: (running) => log.info('ready', readyFields(running)),
+      clock,
+      log,
+    });
   } catch (error) {
-    if (stopped.asked()) return undefined;
-    throw new CommandFailure(EXIT.failed, [`cannot start: ${messageOf(error)}`]);
+    if (!(error instanceof StartFailed)) throw error;
+    throw new CommandFailure(EXIT.failed, [`cannot start: ${error.message}`]);
+  } finally {
+    clearInterval(alive);
   }
+  log.info('stopped');
 }
 
 function readyFields(running: RunningBroker): Readonly<Record<string, unknown>> {
@@ -74,7 +69,7 @@ function readyFields(running: RunningBroker): Readonly<Record<string, unknown>> 
 }
 
 function stopOnSignal(
-  instance: () => Instance,
+  stop: () => Promise<void>,
   log: Log,
 ): { readonly done: Promise<void>; asked(): boolean } {
   let asked = false;
@@ -86,12 +81,7 @@ function stopOnSignal(
       }
       asked = true;
       log.info('draining', { signal });
-      // No timer of the broker keeps the process alive by itself, and at the end there may be nothing else to wait for.
-      const alive = setInterval(() => undefined, ALIVE_MS);
-      instance()
-        .stop()
-        .finally(() => clearInterval(alive))
-        .then(resolve, reject);
+      stop().then(resolve, reject);
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
@@ -109,8 +99,4 @@ function crashOnBugs(log: Log): void {
   };
   process.on('uncaughtException', crash('uncaught exception'));
   process.on('unhandledRejection', crash('unhandled rejection'));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { SystemClock } from '../base/clock.js';
+import { silentLog } from '../base/log.js';
+import { ForwardedConnections } from '../cluster/connections.js';
+import { LocalBus } from '../cluster/local/bus.js';
+import { LocalCoordinator } from '../cluster/local/coordinator.js';
+import { BrokerError } from '../core/errors.js';
+import { journalNames } from '../journal/jetstream/index.js';
+import { SimulatedStream, SimulatedConnection } from '../../test/support/simulated-stream.js';
+import { randomFrom } from '../../test/support/random.js';
+import { CLAIM, type Cluster } from './cluster.js';
+import { Ownership, TakeOverFailed } from './ownership.js';
+
+const clock = new SystemClock();
+
+/** A node that owns everything at once. */
+function node(): Ownership {
+  const coordinator = new LocalCoordinator({ id: 'one' });
+  const connection = (): SimulatedConnection =>
+    new SimulatedConnection({
+      stream: new SimulatedStream(),
+      clock,
+      random: randomFrom(1),
+      payloadBytesMax: 4096,
+    });
+  const cluster: Cluster = {
+    coordinator,
+    connections: new ForwardedConnections({
+      coordinator,
+      bus: new LocalBus(),
+      claim: CLAIM,
+      clock,
+      log: silentLog,
+    }),
+    openStreams: () =>
+      Promise.resolve({ names: journalNames('x', 0), stream: connection(), checkpoints: connection() }),
+    close: () => coordinator.close(),
+  };
+  return new Ownership({
+    id: 'one',
+    join: () => Promise.resolve(cluster),
+    standIn: () => {
+      throw new Error('it need not wait');
+    },
+    minFreeBytes: 0,
+    isPatient: false,
+    clock,
+    log: silentLog,
+  });
+}
+
+describe('an owner that cannot open the journal', () => {
+  it('has failed to take over when NATS does not answer', async () => {
+    const ownership = node();
+    await ownership.join();
+    await Promise.resolve();
+    const silence = new BrokerError('unavailable', 'no answer');
+    const taken = ownership.takeOver(async (journal) => {
+      await journal.close();
+      throw silence;
+    });
+    await expect(taken).rejects.toBeInstanceOf(TakeOverFailed);
+    await expect(taken).rejects.toMatchObject({ cause: silence });
+    await ownership.release();
+  });
+
+  it('says what is wrong with it otherwise', async () => {
+    const ownership = node();
+    await ownership.join();
+    await Promise.resolve();
+    const damaged = new BrokerError('precondition', 'every checkpoint is damaged');
+    const taken = ownership.takeOver(async (journal) => {
+      await journal.close();
+      throw damaged;
+    });
+    await expect(taken).rejects.toBe(damaged);
+    await ownership.release();
+  });
+});
