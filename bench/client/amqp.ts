@@ -32,6 +32,8 @@ export interface AmqpHandlers {
 
 export interface AmqpOptions extends AmqpHandlers {
   readonly port: number;
+  /** Default: the loopback. */
+  readonly host?: string;
   readonly vhost?: string;
   readonly user?: string;
   readonly password?: string;
@@ -67,7 +69,7 @@ export class AmqpConnection {
 
   /** Connects, logs in with PLAIN and opens channel 1. */
   static async open(options: AmqpOptions): Promise<AmqpConnection> {
-    const connection = new AmqpConnection(await openSocket(options.port), options);
+    const connection = new AmqpConnection(await openSocket(options.port, options.host), options);
     const user = options.user ?? 'guest';
     const start = connection.#expect(10, 10);
     connection.#out.write(Buffer.from([65, 77, 81, 80, 0, 0, 9, 1]));

@@ -25,8 +25,8 @@ export class Http1Connection {
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
   }
 
-  static async open(port: number): Promise<Http1Connection> {
-    return new Http1Connection(await openSocket(port));
+  static async open(port: number, host?: string): Promise<Http1Connection> {
+    return new Http1Connection(await openSocket(port, host));
   }
 
   /** Sends a whole request (head and body) and gives its answer. `request` must not change until then. */

@@ -84,8 +84,8 @@ export class GrpcConnection {
     this.#out.write(windowUpdate(0, WINDOW_BYTES - 65_535));
   }
 
-  static async open(port: number): Promise<GrpcConnection> {
-    return new GrpcConnection(await openSocket(port), port);
+  static async open(port: number, host?: string): Promise<GrpcConnection> {
+    return new GrpcConnection(await openSocket(port, host), port);
   }
 
   /** One request, one answer. Rejects with the status when it is not OK. */

@@ -45,8 +45,8 @@ export class NativeConnection {
     this.grpc = grpc;
   }
 
-  static async open(port: number): Promise<NativeConnection> {
-    return new NativeConnection(await GrpcConnection.open(port));
+  static async open(port: number, host?: string): Promise<NativeConnection> {
+    return new NativeConnection(await GrpcConnection.open(port, host));
   }
 
   async ping(): Promise<void> {

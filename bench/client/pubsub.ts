@@ -31,8 +31,8 @@ export class PubSubConnection {
     this.grpc = grpc;
   }
 
-  static async open(port: number): Promise<PubSubConnection> {
-    return new PubSubConnection(await GrpcConnection.open(port));
+  static async open(port: number, host?: string): Promise<PubSubConnection> {
+    return new PubSubConnection(await GrpcConnection.open(port, host));
   }
 
   async createTopic(topic: string): Promise<void> {

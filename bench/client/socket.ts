@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
 
-const HOST = '127.0.0.1';
+const LOOPBACK = '127.0.0.1';
 
-/** Opens a TCP connection on the loopback with Nagle's algorithm off. */
-export function openSocket(port: number): Promise<Socket> {
+/** Opens a TCP connection with Nagle's algorithm off. */
+export function openSocket(port: number, host = LOOPBACK): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: HOST, noDelay: true });
+    const socket = connect({ port, host, noDelay: true });
     socket.once('error', reject);
     socket.once('connect', () => {
       socket.off('error', reject);

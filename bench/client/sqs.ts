@@ -46,8 +46,8 @@ export class SqsConnection {
     this.#host = `127.0.0.1:${String(port)}`;
   }
 
-  static async open(port: number): Promise<SqsConnection> {
-    return new SqsConnection(await Http1Connection.open(port), port);
+  static async open(port: number, host?: string): Promise<SqsConnection> {
+    return new SqsConnection(await Http1Connection.open(port, host), port);
   }
 
   /** Head and body of a request. */
