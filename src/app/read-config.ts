@@ -55,8 +55,12 @@ export function configFrom(overrides: ConfigOverrides): Config {
 export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
-  const known = new Set(SETTINGS.map((setting) => setting.environment));
-  return Object.keys(environment).filter((name) => /^(CONNECTORS|STORE)_/.test(name) && !known.has(name));
+  const known = new Set(
+    SETTINGS.flatMap(({ environment, otherEnvironments }) => [environment, ...otherEnvironments]),
+  );
+  return Object.keys(environment).filter(
+    (name) => /^(CONNECTORS|STORE|SECURITY|AUTHENTICATION|AUTHORIZATION)_/.test(name) && !known.has(name),
+  );
 }
 
 function checked(loaded: Loaded<Config>): Loaded<Config> {

@@ -137,8 +137,18 @@ describe('reading the configuration', () => {
   });
 
   it('finds variables that are nearly ours', () => {
-    const environment = { CONNECTORS_AWS_PROT: '1', STORE_PATH: 'x', STORE_PTAH: 'y', PATH: '/bin' };
-    expect(unknownVariables(environment)).toEqual(['CONNECTORS_AWS_PROT', 'STORE_PTAH']);
+    const unknown = {
+      CONNECTORS_AWS_PROT: '1',
+      STORE_PTAH: 'y',
+      // A policy that is not read must not be missed.
+      AUTHORIZATION_ENABEL: 'true',
+      AUTHORIZATION_URL: 'http://x',
+      SECURITY_CERT: 'x',
+      CONNECTORS_GRPC_PROT: '1',
+    };
+    // As KubeMQ's commercial server calls them.
+    const known = { STORE_PATH: 'x', CONNECTORS_GRPC_PORT: '1', CONNECTORS_REST_PORT: '2' };
+    expect(unknownVariables({ ...unknown, ...known, PATH: '/bin' })).toEqual(Object.keys(unknown));
   });
 
   it('takes parts of it from a program', () => {

@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { connectionHint, plainReason, type ConnectionFault } from './connection-hints.js';
 import { CommandFailure, EXIT, type Terminal } from './output.js';
 
 const errorAnswer = z.object({ message: z.string() });
@@ -52,6 +53,8 @@ export class ApiClient {
   constructor(command: Command) {
     this.#options = command.opts();
     const { ca, cert, key } = this.#options;
+    if ((cert === undefined) !== (key === undefined))
+      throw new CommandFailure(EXIT.usage, ['--cert and --key go together']);
     this.#tls = {
       ...(ca === undefined ? {} : { ca: fileOf(ca) }),
       ...(cert === undefined ? {} : { cert: fileOf(cert) }),
@@ -136,14 +139,20 @@ export class ApiClient {
 
   #refusal({ statusCode = 0 }: IncomingMessage, text: string): CommandFailure {
     const known = errorAnswer.safeParse(parsed(text));
-    const why = known.success ? known.data.message : `HTTP ${statusCode} from ${this.#options.api}`;
-    return new CommandFailure(EXIT.failed, [why]);
+    const { api, token } = this.#options;
+    const why = known.success ? known.data.message : `HTTP ${statusCode} from ${api}`;
+    const needsToken = statusCode === 401 && token === undefined;
+    return new CommandFailure(EXIT.failed, [needsToken ? `${why}: --token (POLYMQ_TOKEN)` : why]);
   }
 
   #silence(error: unknown): CommandFailure {
-    const { message, code } = error as { readonly message: string; readonly code?: string };
-    const why = message === '' && code !== undefined ? code : message;
-    return new CommandFailure(EXIT.failed, [`no answer from ${this.#options.api}: ${why}`]);
+    const fault = error as ConnectionFault;
+    const { api } = this.#options;
+    const hint = connectionHint(api, fault);
+    return new CommandFailure(EXIT.failed, [
+      `no answer from ${api}: ${plainReason(fault)}`,
+      ...(hint === undefined ? [] : [hint]),
+    ]);
   }
 }
 
