@@ -14,13 +14,14 @@ import type { RegistryStore } from '../registry/registry-store.js';
 
 /*
  * A checkpoint: magic and version, length of the description, the description (channels, settings, lists, extras, deadlines,
- * registry, aliases), padding to eight bytes, then the message table chunk by chunk as it lies in memory. Lists are linked
- * through the table, so they need no order of their own here, and opening costs one read.
+ * registry, aliases), padding to eight bytes, then the message table chunk by chunk as it lies in memory, of the last one the
+ * part of each column that was ever used. Lists are linked through the table, so they need no order of their own here, and
+ * opening costs one read.
  */
 const MAGIC = 0x31435150;
-const VERSION = 2;
+const VERSION = 3;
 const CHUNK_BYTES = CHUNK_SLOTS * SLOT_BYTES;
-/** Chunks of format 1 end before the bytes of bodies. */
+/** Chunks of format 1 end before the bytes of bodies, and are whole. Format 2 was never released. */
 const CHUNK_BYTES_1 = CHUNK_BYTES - CHUNK_SLOTS * 4;
 const HEAD_BYTES = 16;
 
@@ -57,8 +58,40 @@ export function writeCheckpoint(state: PartitionState, arriving: readonly number
   head.u64(w.length);
   const padding = new Uint8Array((8 - (w.length % 8)) % 8);
   const parts: Uint8Array[] = [head.buffer.subarray(0, HEAD_BYTES), w.buffer.subarray(0, w.length), padding];
-  for (const chunk of table.chunks) parts.push(new Uint8Array(chunk.memory.slice(0)));
+  table.chunks.forEach((chunk, i) => parts.push(...usedOf(chunk, table.end - i * CHUNK_SLOTS)));
   return parts;
+}
+
+/** A copy of the first `slots` of a chunk. */
+function usedOf(chunk: Chunk, slots: number): Uint8Array[] {
+  if (slots >= CHUNK_SLOTS) return [new Uint8Array(chunk.memory.slice(0))];
+  return chunk.columns.map(({ start, bytesPerSlot }) =>
+    new Uint8Array(chunk.memory, start, slots * bytesPerSlot).slice(),
+  );
+}
+
+/** A chunk with the first `slots` of it read from `data`. */
+function chunkOf(data: Uint8Array, slots: number): Chunk {
+  const chunk = new Chunk();
+  const bytes = new Uint8Array(chunk.memory);
+  if (slots >= CHUNK_SLOTS) {
+    bytes.set(data.subarray(0, CHUNK_BYTES));
+    return chunk;
+  }
+  let at = 0;
+  for (const { start, bytesPerSlot } of chunk.columns) {
+    bytes.set(data.subarray(at, at + slots * bytesPerSlot), start);
+    at += slots * bytesPerSlot;
+  }
+  return chunk;
+}
+
+function chunkOfFormat1(data: Uint8Array): Chunk {
+  const chunk = new Chunk();
+  new Uint8Array(chunk.memory).set(data.subarray(0, CHUNK_BYTES_1));
+  // As format 1 counted them.
+  chunk.bodyBytes.set(chunk.length);
+  return chunk;
 }
 
 function writeFamily(w: ByteWriter, family: Family): void {
@@ -158,7 +191,7 @@ export function readCheckpoint(state: PartitionState, data: Uint8Array): void {
       `checkpoint format ${String(version)} is not format ${String(VERSION)}`,
     );
   }
-  const chunkBytes = version === 1 ? CHUNK_BYTES_1 : CHUNK_BYTES;
+  const isFormat1 = version === 1;
   const end = HEAD_BYTES + head.u64();
   const r = new ByteReader(data, HEAD_BYTES, end);
   const { core, queues, logs, registry } = state;
@@ -170,7 +203,7 @@ export function readCheckpoint(state: PartitionState, data: Uint8Array): void {
   const deadlines = readExtras(r, core);
   for (let left = r.varint(); left > 0; left--) readLog(r, core, logs);
   readNames(r, queues, registry);
-  restoreTable(core, { data, at: Math.ceil(end / 8) * 8, chunkBytes, slots: r.varint(), arriving });
+  restoreTable(core, { data, at: Math.ceil(end / 8) * 8, isFormat1, slots: r.varint(), arriving });
   for (const [slot, deadline] of deadlines) {
     if (core.queues.table.state(slot) !== State.free) core.queues.deadlines.set(slot, deadline);
   }
@@ -276,18 +309,15 @@ function readNames(r: ByteReader, queues: QueueService, registry: RegistryStore)
 
 function restoreTable(
   core: CoreContext,
-  source: { data: Uint8Array; at: number; chunkBytes: number; slots: number; arriving: readonly number[] },
+  source: { data: Uint8Array; at: number; isFormat1: boolean; slots: number; arriving: readonly number[] },
 ): void {
   const { table, byId, live } = core.queues;
   const chunks: Chunk[] = [];
-  const { chunkBytes } = source;
-  for (let at = source.at; chunks.length * CHUNK_SLOTS < source.slots; at += chunkBytes) {
-    const memory = new ArrayBuffer(CHUNK_BYTES);
-    new Uint8Array(memory).set(source.data.subarray(at, at + chunkBytes));
-    const chunk = new Chunk(memory);
-    // As format 1 counted them.
-    if (chunkBytes !== CHUNK_BYTES) chunk.bodyBytes.set(chunk.length);
-    chunks.push(chunk);
+  const { isFormat1, slots } = source;
+  const bytesPerChunk = isFormat1 ? CHUNK_BYTES_1 : CHUNK_BYTES;
+  for (let i = 0; i * CHUNK_SLOTS < slots; i++) {
+    const data = source.data.subarray(source.at + i * bytesPerChunk);
+    chunks.push(isFormat1 ? chunkOfFormat1(data) : chunkOf(data, slots - i * CHUNK_SLOTS));
   }
   const arriving = new Set(source.arriving);
   const picked: number[] = [];

@@ -3,6 +3,9 @@ import { ENTRY_HEADER_BYTES } from '../ports/journal.js';
 
 /** Bytes of one arena: entries are laid into it back to back, so that a commit writes few, large pieces. */
 const ARENA_BYTES = 1024 * 1024;
+/** The first is small, and each so many times as large as the one before: brokers come and go that say little. */
+const FIRST_ARENA_BYTES = 64 * 1024;
+const ARENA_GROWTH = 4;
 
 /**
  * Builds journal entries in arenas. A message's body is copied once, from the socket's buffer to its place here; from then on
@@ -13,10 +16,12 @@ export class EntryWriter extends ByteWriter {
   #open = false;
 
   readonly #arenaBytes: number;
+  #nextArenaBytes: number;
 
   constructor(arenaBytes = ARENA_BYTES) {
-    super(arenaBytes);
+    super(0);
     this.#arenaBytes = arenaBytes;
+    this.#nextArenaBytes = Math.min(FIRST_ARENA_BYTES, arenaBytes);
   }
 
   /** Whether an entry is being built. */
@@ -91,7 +96,8 @@ export class EntryWriter extends ByteWriter {
   }
 
   #arena(needed: number): void {
-    this.buffer = Buffer.allocUnsafeSlow(Math.max(this.#arenaBytes, needed));
+    this.buffer = Buffer.allocUnsafeSlow(Math.max(this.#nextArenaBytes, needed));
+    this.#nextArenaBytes = Math.min(this.#nextArenaBytes * ARENA_GROWTH, this.#arenaBytes);
     this.length = 0;
   }
 }

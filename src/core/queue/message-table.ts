@@ -23,6 +23,8 @@ export const State = {
 /** The columns of CHUNK_SLOTS messages, laid over one block of memory so that a checkpoint copies it at once. */
 export class Chunk {
   readonly memory: ArrayBuffer;
+  /** Where its columns begin in it, and what one slot takes of each. */
+  readonly columns: { readonly start: number; readonly bytesPerSlot: number }[] = [];
   readonly sequence: Float64Array;
   /** Journal position of the message's bytes; -1 = kept in memory only. */
   readonly position: Float64Array;
@@ -46,6 +48,7 @@ export class Chunk {
     const place = (bytesPerSlot: number): number => {
       const start = at;
       at += bytesPerSlot * CHUNK_SLOTS;
+      this.columns.push({ start, bytesPerSlot });
       return start;
     };
     this.sequence = new Float64Array(memory, place(8), CHUNK_SLOTS);
