@@ -21,6 +21,8 @@ export interface KillOptions {
   readonly log?: (line: string) => void;
 }
 
+/** Long: the machine may stand still for minutes. */
+const READY_MS_MAX = 600_000;
 /** How long the load runs before the kill: at least, and at most so much more. */
 const LIFE_MS_MIN = 150;
 const LIFE_MS_MORE = 900;
@@ -40,7 +42,7 @@ export async function runKills({
   const all = exercises(timeline);
   const chosen = all.filter(({ name }) => only.length === 0 || only.includes(name));
   const folder = temporaryFolder();
-  let broker = await spawnBroker({ folder: folder.path });
+  let broker = await spawnBroker({ folder: folder.path, readyTimeoutMs: READY_MS_MAX });
   let kill = 0;
   try {
     const life = (): Life => ({ port: (name) => broker.port(name), random, timeline, kills: kill });
@@ -49,7 +51,7 @@ export async function runKills({
       const ms = LIFE_MS_MIN + random.below(LIFE_MS_MORE);
       await loadAndKill(chosen, life(), broker, ms);
       const start = performance.now();
-      broker = await spawnBroker({ folder: folder.path });
+      broker = await spawnBroker({ folder: folder.path, readyTimeoutMs: READY_MS_MAX });
       const open = performance.now() - start;
       await Promise.all(chosen.map((exercise) => exercise.verify(life())));
       const check = performance.now() - start - open;
