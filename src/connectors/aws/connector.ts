@@ -9,6 +9,7 @@ import { declareSubscriptions, declareTopics } from './declared/topics.js';
 import { AwsEndpoint } from './endpoint.js';
 import { queueChannel } from './names.js';
 import type { AwsServices } from './operation.js';
+import { Replays } from './sns/replays.js';
 import { TokenSweeper } from './sns/tokens.js';
 import { TopicRegistry } from './sns/topic-registry.js';
 import { sqsNeutralView } from './sqs/message-tags.js';
@@ -57,7 +58,7 @@ export class AwsConnector implements Connector {
       origin: () => originOf(place()),
       counters: { faults: 0, fanOutDropped: 0, fanOutDeadLettered: 0, fanOutFiltered: 0 },
     };
-    this.#services = { ...services, webhooks: new Webhooks(services) };
+    this.#services = { ...services, webhooks: new Webhooks(services), replays: new Replays(services) };
     this.#tokens = new TokenSweeper(broker, clock, log);
     // Queues have the rights of their channels; the rest is asked for before an operation runs.
     gate.describe(QUEUE_KIND, (name) => [{ kind: 'queue', access: 'write', channel: queueChannel(name) }]);
@@ -81,7 +82,7 @@ export class AwsConnector implements Connector {
 
   async start(): Promise<readonly Address[]> {
     if (this.#address === undefined) {
-      const { topics, signing, webhooks, config } = this.#services;
+      const { topics, signing, webhooks, replays, config } = this.#services;
       topics.start();
       if (config.signQueueDeliveries) await signing.ready();
       const declarer = new Declarer(this.#services);
@@ -92,6 +93,7 @@ export class AwsConnector implements Connector {
       this.#services.moveTasks.start();
       this.#address = { name: NAME, host, port };
       webhooks.start();
+      replays.start();
       this.#tokens.start();
       await declareSubscriptions(declarer, config.topics, 'url');
     }
@@ -104,10 +106,11 @@ export class AwsConnector implements Connector {
 
   async drain(graceMs: number): Promise<void> {
     this.#endpoint.endPolls();
-    const { moveTasks, webhooks } = this.#services;
+    const { moveTasks, webhooks, replays } = this.#services;
     await Promise.all([
       this.#listener.drain(graceMs),
       moveTasks.stop(),
+      replays.stop(),
       webhooks.drain(graceMs),
       this.#tokens.stop(),
     ]);
@@ -116,8 +119,8 @@ export class AwsConnector implements Connector {
   async stop(): Promise<void> {
     this.#endpoint.endPolls();
     await this.#listener.stop();
-    const { moveTasks, webhooks, topics } = this.#services;
-    await Promise.all([moveTasks.stop(), webhooks.stop(), this.#tokens.stop()]);
+    const { moveTasks, webhooks, replays, topics } = this.#services;
+    await Promise.all([moveTasks.stop(), webhooks.stop(), replays.stop(), this.#tokens.stop()]);
     topics.stop();
   }
 

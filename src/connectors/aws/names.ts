@@ -35,6 +35,16 @@ export function ledgerChannel(topic: string): ChannelName {
   return channelName(SNS_PREFIX + topic);
 }
 
+/** The log of what was published to a FIFO topic that archives. */
+export function archiveChannel(topic: string): ChannelName {
+  return channelName(`${SNS_PREFIX}${topic}.archive`);
+}
+
+/** The internal queue that says how far the replay into a subscription, `{topic}:{id}`, is. */
+export function replayChannel(subscription: string): ChannelName {
+  return channelName(SNS_PREFIX + subscription.replace(':', '.r.'));
+}
+
 /** The internal queue of what is to be posted to the endpoint of a subscription, `{topic}:{id}`. */
 export function deliveryChannel(subscription: string): ChannelName {
   return channelName(SNS_PREFIX + subscription.replace(':', '.s.'));

@@ -10,6 +10,7 @@ import type { StructureShape } from './wire/shape.js';
 import type { MoveTasks } from './sqs/move-tasks.js';
 import type { ReceiveAttempts } from './sqs/receive-attempts.js';
 import type { QueueRegistry } from './sqs/queue-registry.js';
+import type { Replays } from './sns/replays.js';
 import type { TopicRegistry } from './sns/topic-registry.js';
 import type { Signing } from './webhooks/signing.js';
 import type { Webhooks } from './webhooks/webhooks.js';
@@ -38,6 +39,7 @@ export interface AwsServices {
   readonly authentication: Authentication;
   readonly queues: QueueRegistry;
   readonly topics: TopicRegistry;
+  readonly replays: Replays;
   readonly signing: Signing;
   readonly webhooks: Webhooks;
   /** What links begin with where no client says by which host it reached us: the advertised URL, else localhost. */

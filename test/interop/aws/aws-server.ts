@@ -1,6 +1,7 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import {
   CreateQueueCommand,
+  DeleteMessageCommand,
   ReceiveMessageCommand,
   SendMessageCommand,
   SQSClient,
@@ -140,6 +141,10 @@ export class Queues {
       ...more,
     });
     return (await this.#server.sqs.send(command)).Messages ?? [];
+  }
+
+  async delete(url: string, { ReceiptHandle }: Message): Promise<void> {
+    await this.#server.sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
   }
 }
 

@@ -1,5 +1,10 @@
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
-import { CreateQueueCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  CreateQueueCommand,
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/folder.js';
 import { spawnBroker, type BrokerProcess } from '../../support/process.js';
@@ -36,6 +41,43 @@ afterAll(() => folder.remove());
 // Retries after a second, so that the test waits for little but the broker.
 const DeliveryPolicy = JSON.stringify({
   healthyRetryPolicy: { numRetries: 50, numNoDelayRetries: 0, minDelayTarget: 1, maxDelayTarget: 1 },
+});
+
+describe('killed in the middle of replays', () => {
+  it('goes on where each was, and brings every message once', async () => {
+    const before = await start();
+    const fifo = { FifoQueue: 'true' };
+    await before.sqs.send(new CreateQueueCommand({ QueueName: 'r.fifo', Attributes: fifo }));
+    const ArchivePolicy = '{"MessageRetentionPeriod":"1"}';
+    const topic = await before.topics.create({ FifoTopic: 'true', ArchivePolicy }, 'r');
+    const texts = Array.from({ length: 350 }, (_, i) => String(i));
+    for (const text of texts) {
+      await before.topics.publish(topic, text, { MessageGroupId: 'g', MessageDeduplicationId: text });
+    }
+    const policy = { PointType: 'Timestamp', StartingPoint: '2020-01-01T00:00:00Z' };
+    const arn = await before.topics.subscribe(topic, queueArn('r.fifo'), {
+      RawMessageDelivery: 'true',
+      ReplayPolicy: JSON.stringify(policy),
+    });
+    await broker?.kill('SIGKILL');
+
+    const { sqs, topics } = await start();
+    while ((await topics.attributesOf(arn))['ReplayStatus'] !== 'Completed') {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await topics.publish(topic, 'new', { MessageGroupId: 'g', MessageDeduplicationId: 'new' });
+    const got: (string | undefined)[] = [];
+    const receive = new ReceiveMessageCommand({ QueueUrl: 'r.fifo', MaxNumberOfMessages: 10 });
+    for (;;) {
+      const { Messages = [] } = await sqs.send(receive);
+      if (Messages.length === 0) break;
+      for (const { Body, ReceiptHandle } of Messages) {
+        got.push(Body);
+        await sqs.send(new DeleteMessageCommand({ QueueUrl: 'r.fifo', ReceiptHandle }));
+      }
+    }
+    expect(got).toEqual([...texts, 'new']);
+  });
 });
 
 describe('killed with deliveries to come', () => {

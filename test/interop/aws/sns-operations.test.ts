@@ -121,7 +121,11 @@ describe('topics', () => {
     ['SignatureVersion', '3', 'SignatureVersion: Invalid value [3]. Must be one of 1, 2.'],
     ['Policy', '{', 'Policy: failed to parse JSON.'],
     ['DeliveryPolicy', '{"http":{"x":1}}', 'DeliveryPolicy: Unexpected JSON member: x'],
-    ['ArchivePolicy', '{"MessageRetentionPeriod":"1"}', 'ArchivePolicy is not supported by this endpoint'],
+    [
+      'ArchivePolicy',
+      '{"MessageRetentionPeriod":"1"}',
+      'ArchivePolicy: this attribute can only be set on FIFO topics',
+    ],
   ])('refuse %s = %s', async (name, value, text) => {
     const topic = await topics.create({}, 'refusing');
     expect(await refusal(topics.set(topic, name, value))).toMatchObject(invalid(text));

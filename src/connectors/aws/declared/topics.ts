@@ -88,8 +88,10 @@ async function update(
   const { config, topics } = declarer.services;
   const { protocol, endpoint } = record;
   const topicFifo = topics.find(record.topic)?.fifo === true;
+  const archived = topics.find(record.topic)?.archives === true;
+  const now = declarer.services.clock.now();
   const given = new Map(Object.entries(asked.attributes));
-  const wanted = readSubscriptionAttributes(given, { topicFifo, protocol, endpoint });
+  const wanted = readSubscriptionAttributes(given, { topicFifo, protocol, endpoint, archived, now });
   // The scope first: what a policy may say depends on it.
   const order = Object.entries(wanted).sort(
     ([a], [b]) => Number(b === 'FilterPolicyScope') - Number(a === 'FilterPolicyScope'),

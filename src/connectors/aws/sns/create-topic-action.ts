@@ -6,6 +6,7 @@ import { ledgerChannel, topicArn } from '../names.js';
 import { operation } from '../operation.js';
 import type { Call } from '../operation.js';
 import { entryMap, memberList, scalar, scalars, structure } from '../wire/shape.js';
+import { archiveChanges } from './archive.js';
 import { readDataProtectionPolicy } from './data-protection-policy.js';
 import { LEDGER_SETTINGS } from './ledger.js';
 import { readTags } from './tags.js';
@@ -36,12 +37,15 @@ export const createTopic = operation({
     const answer = { TopicArn: topicArn(services.config, name) };
     if (isThere(call, name, { attributes, tags })) return answer;
     checkTopicCount(services.topics, fifo);
-    const createdAt = Math.floor(services.clock.now() / 1000);
-    const record: TopicRecord = { createdAt, attributes, tags, dataProtectionPolicy };
+    const now = services.clock.now();
+    const createdAt = Math.floor(now / 1000);
+    const archivedSince = attributes['ArchivePolicy'] === undefined ? undefined : now;
+    const record: TopicRecord = { createdAt, attributes, tags, dataProtectionPolicy, archivedSince };
     const changes: Change[] = [{ do: 'put', kind: TOPIC_KIND, key: name, value: record, expected: 0 }];
     if (fifo) {
       const channel = ledgerChannel(name);
       changes.push({ do: 'create-queue', channel, settings: LEDGER_SETTINGS, ifMissing: true });
+      changes.push(...archiveChanges(name, {}, attributes));
     }
     try {
       await services.broker.change(changes);

@@ -1,11 +1,12 @@
 import { BrokerError } from '../../../core/errors.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { SendOutcome } from '../../../core/queue/types.js';
-import { deliveryChannel, ledgerChannel } from '../names.js';
+import { archiveChannel, deliveryChannel, ledgerChannel } from '../names.js';
 import type { AwsServices, Call } from '../operation.js';
 import { ATTRIBUTES_MAX } from '../sqs/message-attributes.js';
 import { sequenceNumber } from '../sqs/sequence-number.js';
 import { webhookCopy } from '../webhooks/webhook-copy.js';
+import { archivedEvent } from './archive.js';
 import { LEDGER_SETTINGS } from './ledger.js';
 import { textFor } from './publication.js';
 import type { Content, Publication } from './publication.js';
@@ -40,11 +41,26 @@ export async function deliver(
   topic: Topic,
   publications: readonly Publication[],
 ): Promise<readonly Published[]> {
+  if (topic.fifo && topic.archives) return deliverArchived(call.services, topic, publications);
   if (topic.fifo) return deliverInOrder(call.services, topic, publications);
   const copies: Copy[] = [];
   for (const publication of publications) addCopies(call.services, topic, publication, copies);
   await store(call.services, copies);
   return publications.map(({ messageId }) => ({ MessageId: messageId, SequenceNumber: undefined }));
+}
+
+/** Topics that archive: a replay that hands over to new messages keeps them back for that moment. */
+async function deliverArchived(
+  services: AwsServices,
+  topic: Topic,
+  publications: readonly Publication[],
+): Promise<readonly Published[]> {
+  await services.replays.enter(topic.name);
+  try {
+    return await deliverInOrder(services, topic, publications);
+  } finally {
+    services.replays.leave(topic.name);
+  }
 }
 
 /**
@@ -68,6 +84,8 @@ async function deliverInOrder(
   }
   const copies: Copy[] = [];
   const notes: OutgoingMessage[] = [];
+  const archives = broker.logStats(archiveChannel(topic.name)) !== undefined;
+  const append: OutgoingMessage[] = [];
   const seen = new Set<string>();
   let next = (broker.queueStats(ledger)?.lastSequence ?? 0) + 1;
   for (const publication of publications) {
@@ -79,8 +97,12 @@ async function deliverInOrder(
     seen.add(scoped);
     publication.sequenceNumber = sequenceNumber(createdAt, next++);
     addCopies(services, topic, publication, copies);
+    if (archives) {
+      const content = contentOf(publication, textFor(publication, 'sqs'));
+      append.push(archivedEvent(services.config, topic.name, content));
+    }
   }
-  const outcomes = await broker.send([...notes, ...copies.map(({ message }) => message)]);
+  const outcomes = await broker.send([...notes, ...copies.map(({ message }) => message)], { append });
   await handleRefused(services, copies, outcomes.slice(notes.length));
   return notes.map((_, i) => {
     const outcome = outcomes[i];
@@ -89,6 +111,9 @@ async function deliverInOrder(
   });
 }
 
+/** What copies are made with. */
+type CopyServices = Omit<AwsServices, 'webhooks' | 'replays'>;
+
 const NO_BODY = Buffer.alloc(0);
 
 /** Adds a publication's copies for the subscriptions of its topic. */
@@ -96,18 +121,27 @@ function addCopies(services: AwsServices, topic: Topic, publication: Publication
   // Nearly always one: protocols with a text of their own are rare.
   let content: Content | undefined;
   for (const subscription of services.topics.subscriptionsOf(topic.name)) {
-    if (!subscription.confirmed) continue;
+    if (!subscription.confirmed || !subscription.live) continue;
     const text = textFor(publication, subscription.record.protocol);
     if (subscription.filter !== undefined && !publication.values.passes(subscription.filter, text)) {
       services.counters.fanOutFiltered++;
       continue;
     }
     if (content?.text !== text) content = contentOf(publication, text);
-    const message =
-      copyFor(services, subscription, content) ?? deadLetterCopy(services, subscription, content);
-    if (message === undefined) services.counters.fanOutDropped++;
-    else into.push({ message, subscription, content });
+    const message = copyOrLetter(services, subscription, content);
+    if (message !== undefined) into.push({ message, subscription, content });
   }
+}
+
+/** What is stored for one subscription: its copy, or its dead letter; undefined when there is nowhere to put either. */
+export function copyOrLetter(
+  services: CopyServices,
+  subscription: Subscription,
+  content: Content,
+): OutgoingMessage | undefined {
+  const message = copyFor(services, subscription, content) ?? deadLetterCopy(services, subscription, content);
+  if (message === undefined) services.counters.fanOutDropped++;
+  return message;
 }
 
 function contentOf(publication: Publication, text: string): Content {
@@ -129,7 +163,7 @@ function contentOf(publication: Publication, text: string): Content {
 
 /** The message one subscription gets; undefined when its queue is not there or cannot take it. */
 function copyFor(
-  services: AwsServices,
+  services: CopyServices,
   subscription: Subscription,
   content: Content,
 ): OutgoingMessage | undefined {
@@ -145,7 +179,7 @@ function copyFor(
 }
 
 /** What queues get is signed only where that is turned on: it costs more than all the rest. */
-function queueText(services: AwsServices, subscription: Subscription, content: Content): string {
+function queueText(services: CopyServices, subscription: Subscription, content: Content): string {
   const sign =
     services.config.signQueueDeliveries && !subscription.raw && content.sequenceNumber === undefined;
   const signed = sign ? signatureFor(services, subscription, content) : undefined;
@@ -154,7 +188,7 @@ function queueText(services: AwsServices, subscription: Subscription, content: C
 
 /** The message for a subscription's dead-letter queue; undefined when it has none or that is not there. */
 function deadLetterCopy(
-  services: AwsServices,
+  services: CopyServices,
   subscription: Subscription,
   content: Content,
 ): OutgoingMessage | undefined {

@@ -37,6 +37,7 @@ export const getSubscriptionAttributes = operation({
           EffectiveDeliveryPolicy: effectiveSubscriptionPolicy(ofTopic, others['DeliveryPolicy']),
         }),
         ...others,
+        ...(record.replay !== undefined && { ReplayStatus: record.replay.status }),
         RawMessageDelivery: String(raw),
         // The scope shows only beside a policy.
         ...(filtered && { FilterPolicyScope: FilterPolicyScope ?? 'MessageAttributes' }),

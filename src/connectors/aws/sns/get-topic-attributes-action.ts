@@ -9,7 +9,7 @@ export const getTopicAttributes = operation({
   input: structure({ TopicArn: scalar }),
   output: structure({ Attributes: entryMap() }),
   run(call) {
-    const { config, topics } = call.services;
+    const { config, topics, clock } = call.services;
     const topic = topicOf(call, call.input);
     let confirmed = 0;
     let pending = 0;
@@ -19,7 +19,7 @@ export const getTopicAttributes = operation({
     }
     return {
       Attributes: {
-        ...topicAttributeAnswer(config, topic.name, topic.record.attributes),
+        ...topicAttributeAnswer(config, topic, clock.now()),
         SubscriptionsConfirmed: String(confirmed),
         SubscriptionsPending: String(pending),
         SubscriptionsDeleted: '0',

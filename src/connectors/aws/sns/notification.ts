@@ -39,12 +39,13 @@ export function notificationText(
 }
 
 function headOf(content: Content, topicArn: string): string {
-  const { messageId, subject, text, timestamp, sequenceNumber } = content;
+  const { messageId, subject, text, timestamp, sequenceNumber, replayed } = content;
   const lines = [field('Type', 'Notification'), field('MessageId', messageId)];
   if (sequenceNumber !== undefined) lines.push(field('SequenceNumber', sequenceNumber));
   lines.push(field('TopicArn', topicArn));
   if (subject !== undefined) lines.push(field('Subject', subject));
   lines.push(field('Message', text), field('Timestamp', isoTime(timestamp)));
+  if (replayed === true) lines.push(field('Replayed', 'true'));
   return `{\n${lines.join(',\n')},\n`;
 }
 

@@ -33,6 +33,8 @@ export interface Content {
   readonly traceHeader: string | undefined;
   /** FIFO topics only. */
   readonly sequenceNumber: string | undefined;
+  /** It comes from the archive. */
+  readonly replayed?: boolean;
 }
 
 /** One message to publish, checked. */

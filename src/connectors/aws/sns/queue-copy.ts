@@ -1,6 +1,7 @@
 import type { OutgoingMessage } from '../../../core/message.js';
 import { topicArn } from '../names.js';
 import type { AwsServices } from '../operation.js';
+import { ATTRIBUTES_MAX } from '../sqs/message-attributes.js';
 import { placeOf } from '../sqs/outgoing-message.js';
 import type { Queue } from '../sqs/queue-registry.js';
 import { md5Hex } from '../wire/md5.js';
@@ -11,8 +12,11 @@ import type { Signed } from './notification.js';
 import type { Content } from './publication.js';
 import type { Subscription, SubscriptionRecord } from './subscription.js';
 
+/** Attribute of what is replayed raw. */
+const REPLAYED = { name: 'Replayed', dataType: 'String', value: 'true' } as const;
+
 /** What building a delivery works with. */
-type DeliveryServices = Omit<AwsServices, 'webhooks'>;
+type DeliveryServices = Omit<AwsServices, 'webhooks' | 'replays'>;
 
 /** The text a subscription gets: the bare message when it is raw, else the `Notification` around it. */
 export function deliveredText(
@@ -57,6 +61,12 @@ export function signatureFor(
   };
 }
 
+/** Raw, there is no document that could say that the message is replayed. */
+function marked(attributes: Content['attributes']): Content['attributes'] {
+  const free = attributes.length < ATTRIBUTES_MAX && !attributes.some(({ name }) => name === REPLAYED.name);
+  return free ? [...attributes, REPLAYED] : attributes;
+}
+
 /** The message for a queue: the text, and what SQS tells beside it. */
 export function queueCopy(
   services: DeliveryServices,
@@ -64,7 +74,8 @@ export function queueCopy(
   { subscription, content, text }: { subscription: Subscription; content: Content; text: string },
 ): OutgoingMessage {
   const { raw, record } = subscription;
-  const { groupId, attributes } = content;
+  const { groupId } = content;
+  const attributes = raw && content.replayed === true ? marked(content.attributes) : content.attributes;
   const body = Buffer.from(text, 'utf8');
   const canonical = raw && attributes.length > 0 ? encodeAttributes(attributes) : undefined;
   const id = services.ids.uuid();
@@ -83,7 +94,8 @@ export function queueCopy(
     attributesMd5: canonical === undefined ? undefined : md5Hex(canonical),
   });
   return {
-    ...placeOf({ services }, queue, groupId, dedupId),
+    // What is replayed is wanted again, however short ago it came: it is no duplicate of itself.
+    ...placeOf({ services }, queue, groupId, content.replayed === true ? undefined : dedupId),
     body,
     id,
     clientId: content.senderId,

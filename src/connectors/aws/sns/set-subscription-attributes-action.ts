@@ -6,6 +6,7 @@ import { AwsFault } from '../wire/fault.js';
 import { scalars } from '../wire/shape.js';
 import { subscriptionKeyOf } from './arn.js';
 import { checkFilterCount } from './filter-limits.js';
+import { replayChanges } from './replay-progress.js';
 import { withSubscriptionAttribute } from './subscription-attributes.js';
 import { SUBSCRIPTION_KIND } from './topic-registry.js';
 
@@ -18,7 +19,7 @@ export const setSubscriptionAttributes = operation({
   input: scalars('SubscriptionArn', 'AttributeName', 'AttributeValue'),
   output: undefined,
   async run(call) {
-    const { broker, topics } = call.services;
+    const { broker, topics, clock, ids, replays } = call.services;
     const name = optionalText(call.input, 'AttributeName') ?? '';
     const value = optionalText(call.input, 'AttributeValue') ?? '';
     for (let attempt = 1; ; attempt++) {
@@ -29,12 +30,25 @@ export const setSubscriptionAttributes = operation({
       const attributes = withSubscriptionAttribute(
         record.attributes,
         { name, value, prefix: '' },
-        { topicFifo: topics.find(topic)?.fifo === true, protocol, endpoint },
+        {
+          topicFifo: topics.find(topic)?.fifo === true,
+          protocol,
+          endpoint,
+          archived: topics.find(topic)?.archives === true,
+          now: clock.now(),
+        },
       );
       if (filter === undefined && attributes['FilterPolicy'] !== undefined) checkFilterCount(topics, topic);
+      const begins = name === 'ReplayPolicy' && attributes[name] !== undefined;
+      const ends = name === 'ReplayPolicy' && !begins && record.replay !== undefined;
+      if (begins && record.replay === undefined) replays.checkRoom();
+      // Setting a policy begins anew, whether or not it is the one that was there.
+      const replay = begins ? ({ id: ids.uuid(), status: 'Pending' } as const) : record.replay;
+      const changed = { ...record, attributes, replay: ends ? undefined : replay };
       try {
         await broker.change([
-          { do: 'put', kind: SUBSCRIPTION_KIND, key, value: { ...record, attributes }, expected: version },
+          { do: 'put', kind: SUBSCRIPTION_KIND, key, value: changed, expected: version },
+          ...(begins || ends ? replayChanges(key, begins) : []),
         ]);
         return;
       } catch (error) {

@@ -17,12 +17,15 @@ export const setTopicAttributes = operation({
     await updateTopic(
       call,
       () => topicOf(call, input),
-      ({ record, fifo }) => {
+      ({ record, fifo, archives }) => {
         const read = readTopicAttribute(name, value, fifo);
         const attributes = Object.fromEntries(
           Object.entries(record.attributes).filter(([key]) => key !== name),
         );
-        return { ...record, attributes: read === '' ? attributes : { ...attributes, [name]: read } };
+        const changed = { ...record, attributes: read === '' ? attributes : { ...attributes, [name]: read } };
+        if (name !== 'ArchivePolicy') return changed;
+        const since = archives ? record.archivedSince : call.services.clock.now();
+        return { ...changed, archivedSince: read === '' ? undefined : since };
       },
     );
   },

@@ -10,6 +10,7 @@ import { DELIVERY_QUEUE } from '../webhooks/delivery-queue.js';
 import { entryMap, scalar, structure } from '../wire/shape.js';
 import { topicOf } from './arn.js';
 import { checkFilterCount } from './filter-limits.js';
+import { replayChanges } from './replay-progress.js';
 import { isWebhook } from './subscription.js';
 import type { Subscription, SubscriptionRecord } from './subscription.js';
 import { readSubscriptionAttributes } from './subscription-attributes.js';
@@ -51,13 +52,15 @@ export const subscribe = operation({
   output: structure({ SubscriptionArn: scalar }),
   async run(call) {
     const { input, services } = call;
-    const { fifo } = topicOf(call, input);
+    const { fifo, archives } = topicOf(call, input);
     const protocol = readProtocol(input, fifo);
     const endpoint = readEndpoint(call, protocol, fifo);
     const attributes = readSubscriptionAttributes(textMapOf(input, 'Attributes'), {
       topicFifo: fifo,
       protocol,
       endpoint,
+      archived: archives,
+      now: services.clock.now(),
     });
     if (isWebhook(protocol)) await services.signing.ready();
     for (let attempt = 1; ; attempt++) {
@@ -86,6 +89,8 @@ async function subscribeOnce(call: Call, asked: Asked): Promise<Pick<Subscriptio
   if (known !== undefined) return known;
   checkSubscriptionCount(topics, topic);
   if (asked.attributes['FilterPolicy'] !== undefined) checkFilterCount(topics, topic.name);
+  const replays = asked.attributes['ReplayPolicy'] !== undefined;
+  if (replays) call.services.replays.checkRoom();
   const key = `${topic.name}:${ids.uuid()}`;
   const now = clock.now();
   const pendingToken = isWebhook(asked.protocol) ? newToken(ids) : undefined;
@@ -95,12 +100,14 @@ async function subscribeOnce(call: Call, asked: Asked): Promise<Pick<Subscriptio
     ...asked,
     origin: call.origin,
     pendingToken,
+    ...(replays && { replay: { id: ids.uuid(), status: 'Pending' } }),
   };
   const changes: Change[] = [
     // Writing the topic back as it is makes the step fail when the topic goes, or another subscriber comes, meanwhile.
     rewritten(topic),
     { do: 'put', kind: SUBSCRIPTION_KIND, key, value: record, expected: 0 },
   ];
+  if (replays) changes.push(...replayChanges(key, true));
   if (pendingToken !== undefined) {
     changes.push(
       { do: 'create-queue', channel: deliveryChannel(key), settings: DELIVERY_QUEUE },

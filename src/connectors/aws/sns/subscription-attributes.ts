@@ -3,6 +3,7 @@ import { FIFO_SUFFIX, queueNameOfArn } from '../names.js';
 import { AttributeFault, faultsWith } from './attribute-fault.js';
 import { readSubscriptionDeliveryPolicy } from './delivery-policy.js';
 import { checkFilterPolicy } from './filter-policy-check.js';
+import { readReplayPolicy } from './replay-policy.js';
 import { isWebhook } from './subscription.js';
 import { jsonMap } from './topic-policy.js';
 
@@ -25,6 +26,10 @@ export interface SubscriptionPlace {
   readonly topicFifo: boolean;
   readonly protocol: string;
   readonly endpoint: string;
+  /** The topic keeps what is published. */
+  readonly archived: boolean;
+  /** Unix ms. */
+  readonly now: number;
 }
 
 /** Checks the attributes of Subscribe together. Throws InvalidParameter. */
@@ -77,6 +82,8 @@ function readAttribute(
         throw new AttributeFault(`DeliveryPolicy: not supported for protocol ${place.protocol}`);
       }
       return withName('DeliveryPolicy', () => readSubscriptionDeliveryPolicy(value));
+    case 'ReplayPolicy':
+      return withName('ReplayPolicy', () => readReplayPolicy(value, place));
     default:
       if (value === '') return '';
       throw new AttributeFault(`${name} is not supported by this endpoint`);

@@ -1,6 +1,8 @@
 import { queueNameOfArn } from '../names.js';
 import { compileFilter } from './filter-policy.js';
 import type { FilterPolicy } from './filter-policy.js';
+import { isUnderWay, replaySpan } from './replay-policy.js';
+import type { Replay } from './replay-policy.js';
 import { jsonMap } from './topic-policy.js';
 
 /** What the registry keeps of a subscription, under `{topic}:{id}`. */
@@ -20,6 +22,8 @@ export interface SubscriptionRecord {
   readonly authenticateOnUnsubscribe?: boolean | undefined;
   /** Scheme, host and port by which its subscriber reached this endpoint: what links in its deliveries begin with. */
   readonly origin?: string | undefined;
+  /** Of its ReplayPolicy. */
+  readonly replay?: Replay | undefined;
 }
 
 /** A subscription with what deliveries need read out of its attributes. */
@@ -31,6 +35,8 @@ export interface Subscription {
   readonly raw: boolean;
   /** Nothing is delivered before it is confirmed. */
   readonly confirmed: boolean;
+  /** It gets what is published: neither a replay nor the end of one keeps it from that. */
+  readonly live: boolean;
   /** Of the queue that it delivers to; undefined for http and https. */
   readonly queueName: string | undefined;
   /** Undefined: it gets everything. */
@@ -53,6 +59,7 @@ export function readSubscription(key: string, record: SubscriptionRecord, versio
     version,
     raw: attributes['RawMessageDelivery'] === 'true',
     confirmed: record.pendingToken === undefined,
+    live: isLive(record),
     queueName: isWebhook(record.protocol) ? undefined : queueNameOfArn(record.endpoint),
     filter:
       policy === undefined
@@ -60,6 +67,13 @@ export function readSubscription(key: string, record: SubscriptionRecord, versio
         : compileFilter(policy, attributes['FilterPolicyScope'] === 'MessageBody' ? 'body' : 'attributes'),
     deadLetterQueue: deadLetterQueueOf(attributes['RedrivePolicy']),
   };
+}
+
+/** A replay serves the subscription until it is done, and with an ending point there is nothing after it. */
+function isLive({ replay, attributes }: SubscriptionRecord): boolean {
+  const policy = attributes['ReplayPolicy'];
+  if (replay === undefined || policy === undefined || replay.status === 'Failed') return true;
+  return !isUnderWay(replay) && replaySpan(policy).until === undefined;
 }
 
 function deadLetterQueueOf(policy: string | undefined): string | undefined {

@@ -1,8 +1,10 @@
 import { invalidSnsParameter } from '../errors.js';
 import { FIFO_SUFFIX, topicArn } from '../names.js';
 import type { AwsConfig } from '../config.js';
+import { archivedMs, readArchivePolicy } from './archive.js';
 import { AttributeFault, faultsWith } from './attribute-fault.js';
 import { effectiveTopicPolicy, readTopicDeliveryPolicy } from './delivery-policy.js';
+import type { TopicRecord } from './topic-registry.js';
 import { defaultTopicPolicy, readTopicPolicy } from './topic-policy.js';
 
 /** Attributes as a topic keeps them: only those that were set, in normal form. */
@@ -76,11 +78,9 @@ const RULES: ReadonlyMap<string, AttributeRule> = new Map<string, AttributeRule>
   ['FifoTopic', { read: boolean, fixed: true }],
   ['ContentBasedDeduplication', { read: boolean, fifoOnly: true }],
   ['FifoThroughputScope', { read: oneOf('Topic', 'MessageGroup'), fifoOnly: true }],
+  ['ArchivePolicy', { read: readArchivePolicy, fifoOnly: true }],
   ...FEEDBACK,
 ]);
-
-/** Attributes of AWS that are refused by name: nothing is taken and then left out. */
-const REFUSED: ReadonlySet<string> = new Set(['ArchivePolicy']);
 
 /** Whether a topic's name and its FifoTopic attribute are legal together. Throws InvalidParameter. */
 export function checkTopicName(name: string, fifo: boolean): void {
@@ -97,8 +97,7 @@ export function checkTopicName(name: string, fifo: boolean): void {
 /** Checks one attribute of SetTopicAttributes; `''` takes it back. Throws InvalidParameter. */
 export function readTopicAttribute(name: string, value: string, fifo: boolean): string {
   const rule = RULES.get(name);
-  if (rule === undefined && !REFUSED.has(name)) throw invalidSnsParameter('AttributeName');
-  if (rule?.fixed === true) throw invalidSnsParameter('AttributeName');
+  if (rule === undefined || rule.fixed === true) throw invalidSnsParameter('AttributeName');
   return value === '' ? '' : readChecked(name, value, { fifo, prefix: '' });
 }
 
@@ -108,7 +107,7 @@ export function readTopicAttributes(given: ReadonlyMap<string, string>): TopicAt
   const fifo = asked?.toLowerCase() === 'true';
   const out: Record<string, string> = {};
   for (const [name, value] of given) {
-    if (!RULES.has(name) && !REFUSED.has(name)) {
+    if (!RULES.has(name)) {
       throw invalidSnsParameter(`Attributes Reason: Unknown attribute ${name.slice(0, 100)}`);
     }
     const read =
@@ -127,7 +126,7 @@ function readChecked(
   { fifo, prefix }: { readonly fifo: boolean; readonly prefix: string },
 ): string {
   const rule = RULES.get(name);
-  if (rule === undefined) throw invalidSnsParameter(`${prefix}${name} is not supported by this endpoint`);
+  if (rule === undefined) throw invalidSnsParameter(`${prefix}AttributeName`);
   if (rule.fifoOnly === true && !fifo) {
     throw invalidSnsParameter(`${prefix}${name}: this attribute can only be set on FIFO topics`);
   }
@@ -137,9 +136,11 @@ function readChecked(
 /** What GetTopicAttributes answers from the record: defaults and what was set. */
 export function topicAttributeAnswer(
   config: AwsConfig,
-  name: string,
-  attributes: TopicAttributes,
+  { name, record }: { readonly name: string; readonly record: TopicRecord },
+  now: number,
 ): Record<string, string> {
+  const { attributes, archivedSince } = record;
+  const keptMs = archivedMs(attributes);
   const fifo = attributes['FifoTopic'] === 'true';
   return {
     TopicArn: topicArn(config, name),
@@ -149,5 +150,8 @@ export function topicAttributeAnswer(
     EffectiveDeliveryPolicy: effectiveTopicPolicy(attributes['DeliveryPolicy']),
     ...(fifo && { FifoTopic: 'true', ContentBasedDeduplication: 'false', FifoThroughputScope: 'Topic' }),
     ...attributes,
+    ...(keptMs !== undefined && {
+      BeginningArchiveTime: new Date(Math.max(archivedSince ?? 0, now - keptMs)).toISOString(),
+    }),
   };
 }

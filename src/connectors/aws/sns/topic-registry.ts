@@ -1,6 +1,7 @@
 import type { Broker } from '../../../core/broker-api.js';
 import type { RegistryEntry } from '../../../core/registry/types.js';
 import { FIFO_SUFFIX } from '../names.js';
+import { archivedMs } from './archive.js';
 import { readSubscription } from './subscription.js';
 import type { Subscription, SubscriptionRecord } from './subscription.js';
 
@@ -15,6 +16,8 @@ export interface TopicRecord {
   readonly tags: Readonly<Record<string, string>>;
   /** JSON text; kept and given back. */
   readonly dataProtectionPolicy?: string | undefined;
+  /** Unix ms since when it archives; absent: it does not. */
+  readonly archivedSince?: number | undefined;
 }
 
 /** A topic with what publishing needs read out of its attributes. */
@@ -25,6 +28,8 @@ export interface Topic {
   readonly fifo: boolean;
   readonly contentBasedDedup: boolean;
   readonly dedupPerGroup: boolean;
+  /** What is published is kept in its archive. */
+  readonly archives: boolean;
 }
 
 /** Told of subscriptions as they come, change (`subscription` is the new state) and go (undefined). */
@@ -157,6 +162,7 @@ function readTopic(name: string, record: TopicRecord, version: number): Topic {
     fifo: attributes['FifoTopic'] === 'true',
     contentBasedDedup: attributes['ContentBasedDeduplication'] === 'true',
     dedupPerGroup: attributes['FifoThroughputScope'] === 'MessageGroup',
+    archives: archivedMs(attributes) !== undefined,
   };
 }
 

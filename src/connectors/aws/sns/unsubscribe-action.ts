@@ -5,6 +5,7 @@ import { operation } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 import { scalars } from '../wire/shape.js';
 import { subscriptionKeyOf } from './arn.js';
+import { replayChanges } from './replay-progress.js';
 import { isWebhook } from './subscription.js';
 import { newToken, tokenChange } from './tokens.js';
 import { SUBSCRIPTION_KIND } from './topic-registry.js';
@@ -31,6 +32,7 @@ export const unsubscribe = operation({
       );
     }
     const changes: Change[] = [{ do: 'remove', kind: SUBSCRIPTION_KIND, key }];
+    if (record.replay !== undefined) changes.push(...replayChanges(key, false));
     if (isWebhook(record.protocol)) changes.push({ do: 'delete-queue', channel: deliveryChannel(key) });
     if (!isWebhook(record.protocol) || !confirmed) {
       await broker.change(changes);

@@ -3,6 +3,7 @@ import { SNS_FAULTS } from '../errors.js';
 import { optionalText } from '../input.js';
 import type { Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
+import { archiveChanges } from './archive.js';
 import { resourceOf } from './arn.js';
 import { TOPIC_KIND } from './topic-registry.js';
 import type { Topic, TopicRecord } from './topic-registry.js';
@@ -10,7 +11,7 @@ import type { Topic, TopicRecord } from './topic-registry.js';
 /** Tries against concurrent writers before the client is told to try itself. */
 const ATTEMPTS_MAX = 5;
 
-/** Writes a changed record of the topic that `find` gives, compare-and-set. */
+/** Writes a changed record of the topic that `find` gives, compare-and-set, and makes its archive what that says. */
 export async function updateTopic(
   call: Call,
   find: (call: Call) => Topic,
@@ -22,6 +23,7 @@ export async function updateTopic(
     try {
       await call.services.broker.change([
         { do: 'put', kind: TOPIC_KIND, key: topic.name, value, expected: topic.version },
+        ...archiveChanges(topic.name, topic.record.attributes, value.attributes),
       ]);
       return;
     } catch (error) {

@@ -14,7 +14,7 @@ import { Lane } from './lane.js';
 import type { LaneContext, LaneOwner, Post } from './lane.js';
 
 /** What posting works with. */
-export type WebhookServices = Omit<AwsServices, 'webhooks'>;
+export type WebhookServices = Omit<AwsServices, 'webhooks' | 'replays'>;
 
 /** A confirmation as it waits to be posted: JSON in the body of a message. */
 interface Handshake extends Confirmation {
