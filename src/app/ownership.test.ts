@@ -49,6 +49,25 @@ function node(): Ownership {
   });
 }
 
+describe('an owner whose connectors cannot start', () => {
+  const lost = new BrokerError('unavailable', 'this node does not own the journal at the moment');
+
+  it('has failed to take over when the channels are lost by then', async () => {
+    const ownership = node();
+    await ownership.join();
+    await Promise.resolve();
+    expect(ownership.startFailure(lost)).toMatchObject({ name: 'TakeOverFailed', cause: lost });
+    const taken = new Error('the port is taken');
+    expect(ownership.startFailure(taken)).toBe(taken);
+    await ownership.release();
+    expect(ownership.startFailure(lost)).toBeInstanceOf(TakeOverFailed);
+  });
+
+  it('has not, when it never was the owner', () => {
+    expect(node().startFailure(lost)).toBe(lost);
+  });
+});
+
 describe('an owner that cannot open the journal', () => {
   it('has failed to take over when NATS does not answer', async () => {
     const ownership = node();

@@ -20,7 +20,7 @@ const KEEPS_UP_MAX = 1_000;
 const REJOIN_MS = 500;
 const JOIN_TRIES = 20;
 
-/** NATS did not answer while this node, already the owner, opened the journal: it may try again from the beginning. */
+/** NATS did not answer, or the channels were lost, while this node, already the owner, began to serve: it may try again from the beginning. */
 export class TakeOverFailed extends Error {
   constructor(cause: BrokerError) {
     super(cause.message, { cause });
@@ -167,6 +167,11 @@ export class Ownership {
           await new Promise<void>((resolve) => this.#p.clock.after(REJOIN_MS, resolve));
       }
     }
+  }
+
+  /** What a start really failed of: an owner whose channels were lost while its connectors started may begin anew. */
+  startFailure(error: unknown): unknown {
+    return this.#claim !== undefined && isUnavailable(error) ? new TakeOverFailed(error) : error;
   }
 
   #openJournal(): Promise<Journal> {

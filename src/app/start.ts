@@ -169,7 +169,11 @@ class Root implements RunningBroker {
   }
 
   async start(): Promise<RunningBroker> {
-    await this.#life.start();
+    try {
+      await this.#life.start();
+    } catch (error) {
+      throw this.#ownership?.startFailure(error) ?? error;
+    }
     return this;
   }
 
