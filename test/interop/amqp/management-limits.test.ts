@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RawAmqp } from '../../support/raw-amqp.js';
 import type { AmqpServer } from './amqp-server.js';
 import { startAmqpServer } from './amqp-server.js';
 import { call, get } from './management-call.js';
@@ -58,6 +59,10 @@ describe('topic permissions', () => {
     }
     expect(await status('PUT', 'topic-permissions/%2F/bob', { ...topic, write: '(' })).toBe(400);
     expect(await status('PUT', 'topic-permissions/%2F/nobody', topic)).toBe(404);
+    expect(await status('DELETE', 'topic-permissions/%2F/bob/other')).toBe(204);
+    expect(await get(server, 'topic-permissions/%2F/bob')).toEqual([record]);
+    expect(await status('DELETE', 'topic-permissions/%2F/bob/amq.topic')).toBe(204);
+    await status('PUT', 'topic-permissions/%2F/bob', topic);
     expect(await status('DELETE', 'topic-permissions/%2F/bob')).toBe(204);
     expect(await status('GET', 'topic-permissions/%2F/bob')).toBe(404);
   });
@@ -65,7 +70,7 @@ describe('topic permissions', () => {
 
 it('both travel in definitions', async () => {
   const topic = { exchange: 'amq.topic', write: '^a', read: '^b' };
-  await call(server, 'PUT', 'vhosts/moves');
+  await call(server, 'PUT', 'vhosts/moves', { description: 'on the move', tags: 'a,b' });
   await call(server, 'PUT', 'vhost-limits/moves/max-queues', { value: 2 });
   await call(server, 'PUT', 'user-limits/bob/max-channels', { value: 3 });
   await call(server, 'PUT', 'topic-permissions/moves/bob', topic);
@@ -75,6 +80,8 @@ it('both travel in definitions', async () => {
   expect(await get(other, 'vhost-limits/moves')).toEqual([{ vhost: 'moves', value: { 'max-queues': 2 } }]);
   expect(await get(other, 'user-limits/bob')).toEqual([{ user: 'bob', value: { 'max-channels': 3 } }]);
   expect(await get(other, 'topic-permissions')).toEqual([{ user: 'bob', vhost: 'moves', ...topic }]);
+  const about = { description: 'on the move', tags: ['a', 'b'] };
+  expect(await get(other, 'vhosts/moves')).toMatchObject({ ...about, metadata: about });
   // What they are of takes them along.
   await call(other, 'DELETE', 'vhosts/moves');
   await call(other, 'DELETE', 'users/bob');
@@ -82,4 +89,25 @@ it('both travel in definitions', async () => {
     expect(await get(other, path)).toEqual([]);
   expect(other.logged).toEqual([]);
   await other.stop();
+});
+
+it('what clients of the API in Go rely on', async () => {
+  const raw = await RawAmqp.open(server.port);
+  await raw.exchange('hole.x', 'topic');
+  const made = await fetch(
+    `http://127.0.0.1:${String(server.ports.get('amqp-management'))}/api/bindings/%2F/e/amq.topic/e/hole.x`,
+    {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}` },
+      body: JSON.stringify({ routing_key: '#', arguments: {} }),
+    },
+  );
+  // The place of the new binding is relative: destination and key.
+  expect(made.headers.get('location')).toBe('hole.x/%23');
+  expect(await status('DELETE', 'bindings/%2F/e/amq.topic/e/hole.x/%2523')).toBe(204);
+  expect(await get(server, 'bindings/%2F/e/amq.topic/e/hole.x')).toEqual([]);
+  expect(await status('PUT', 'users/ann', { password_hash: 'no base64', tags: '' })).toBe(400);
+  expect(await status('DELETE', 'connections/username/guest')).toBe(204);
+  expect(await raw.answer()).toBe('CONN 320 CONNECTION_FORCED - Closed via management plugin [0.0]');
+  await raw.close();
 });

@@ -93,12 +93,8 @@ async function bind(api: Api, call: ApiCall, ends: Ends): Promise<ApiAnswer> {
   }
   const made = between(ends).find((binding) => binding.routingKey === routingKey);
   const key = made === undefined ? '~' : propertiesKey(ends.vhost.name, made);
-  const kind = destination.kind === 'queue' ? 'q' : 'e';
-  const path = [source, kind, destination.name].map(encodeURIComponent).join('/');
-  return {
-    status: 201,
-    headers: ['Location', `/api/bindings/${encodeURIComponent(ends.vhost.name)}/e/${path}/${key}`],
-  };
+  // Relative to the request's own path, as RabbitMQ's: clients take the key from its second segment.
+  return { status: 201, headers: ['Location', `${encodeURIComponent(destination.name)}/${key}`] };
 }
 
 async function unbind(api: Api, call: ApiCall, ends: Ends): Promise<ApiAnswer> {

@@ -53,6 +53,12 @@ export function connectionRoutes(api: Api): readonly Route[] {
         seen(call).filter(({ session }) => session.identity.user === call.parameters[0]),
       ),
     ),
+    route('DELETE', 'connections/username/:', (call) => {
+      for (const info of seen(call)) {
+        if (info.session.identity.user === call.parameters[0]) close(api, call, info);
+      }
+      return {};
+    }),
     route('GET', 'vhosts/:/connections', (call) => connections(call, inVhost(call))),
     route('GET', 'vhosts/:/channels', (call) => channels(call, inVhost(call))),
     route('GET', 'channels', (call) => channels(call, seen(call))),

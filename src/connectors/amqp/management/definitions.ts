@@ -8,7 +8,7 @@ import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { userOf } from './user-routes.js';
 import { topicPatternsOf } from './topic-permission-routes.js';
-import { patternsOf } from './vhost-routes.js';
+import { aboutOf, patternsOf } from './vhost-routes.js';
 import { limitValues } from './limit-routes.js';
 import {
   globalParameters,
@@ -67,7 +67,7 @@ function exportAll(api: Api): Json {
         tags: [...tags],
         limits: limits.of('user', name)?.values ?? {},
       })),
-    vhosts: topology.vhosts.map(({ name }) => ({ name })),
+    vhosts: topology.vhosts.map(({ name }) => ({ ...topology.aboutVhost(name), name })),
     permissions: api.users.permissions,
     topic_permissions: api.users.topics.all,
     parameters: joined('parameters'),
@@ -145,7 +145,8 @@ interface Import {
 async function importAll(api: Api, call: ApiCall, only: Vhost | undefined): Promise<ApiAnswer> {
   const of: Import = { api, call, only };
   const { topology, ids } = api.context;
-  if (only === undefined) await step(of, 'vhosts', (item) => topology.createVhost(item.text('name')));
+  if (only === undefined)
+    await step(of, 'vhosts', (item) => topology.createVhost(item.text('name'), aboutOf(item)));
   // Before the queues, so that they live by them from the first message on.
   await step(of, 'policies', (item) => importPolicy(of, item));
   await step(of, 'parameters', (item) => importParameter(of, item));

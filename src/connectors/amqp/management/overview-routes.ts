@@ -22,6 +22,8 @@ export function overviewRoutes(api: Api): readonly Route[] {
     }),
     route('GET', 'extensions', () => ({ body: [{ javascript: 'dispatcher.js' }] })),
     route('GET', 'feature-flags', () => ({ body: [] })),
+    route('GET', 'deprecated-features', () => ({ body: [] })),
+    route('GET', 'deprecated-features/used', () => ({ body: [] })),
     route('GET', 'auth', () => ({ body: { oauth_enabled: false } })),
     route('GET', 'auth/attempts/:', () => ({ body: [] })),
     route('GET', 'aliveness-test/:', (call) => aliveness(api, call)),

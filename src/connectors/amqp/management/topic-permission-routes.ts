@@ -64,6 +64,15 @@ export function topicPermissionRoutes(api: Api): readonly Route[] {
         return {};
       }),
     ),
+    route(
+      'DELETE',
+      'topic-permissions/:/:/:',
+      admin(async (call) => {
+        const isMeant = isNamed(call.parameters);
+        await topics.removeAll((of) => isMeant(of) && of.exchange === call.parameters[2]);
+        return {};
+      }),
+    ),
   ];
 }
 

@@ -73,7 +73,7 @@ function userNamed(api: Api, call: ApiCall): UserRecord {
 }
 
 /** Tags stand in a list, or in a text with commas. */
-function tagsOf(input: Input): readonly string[] {
+export function tagsOf(input: Input): readonly string[] {
   const tags = input.values['tags'] ?? '';
   const parts: readonly unknown[] = Array.isArray(tags)
     ? tags
@@ -93,7 +93,11 @@ export function userOf(name: string, input: Input, salt: Uint8Array): UserRecord
   }
   const hashing = input.text('hashing_algorithm', DEFAULT_HASHING);
   if (!isKnownHashing(hashing)) throw badRequest(`unknown hashing_algorithm: ${hashing}`);
-  return { name, passwordHash: input.text('password_hash', ''), hashing, tags };
+  const passwordHash = input.text('password_hash', '');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(passwordHash) || passwordHash.length % 4 !== 0) {
+    throw badRequest('password_hash is not base64');
+  }
+  return { name, passwordHash, hashing, tags };
 }
 
 async function putUser(api: Api, call: ApiCall): Promise<ApiAnswer> {

@@ -1,11 +1,12 @@
 import { ReplyError } from '../wire/reply.js';
+import type { VhostRecord } from '../topology/records.js';
 import type { Api } from './api.js';
 import { badRequest, notFound } from './http-error.js';
 import type { Input } from './json-input.js';
 import { listed } from './lists.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
-import { administratorsOf } from './user-routes.js';
+import { administratorsOf, tagsOf } from './user-routes.js';
 import type { Json } from './views.js';
 
 /** Virtual hosts: list, look, make, remove. */
@@ -14,12 +15,12 @@ export function vhostRoutes(api: Api): readonly Route[] {
   return [
     route('GET', 'vhosts', (call) => ({
       body: listed(
-        api.vhosts(call.identity).map(({ name }) => vhostJson(name)),
+        api.vhosts(call.identity).map(({ name }) => vhostJson(api, name)),
         call.query,
       ),
     })),
     route('GET', 'vhosts/:', (call) => ({
-      body: vhostJson(api.vhost(call.parameters[0], call.identity).name),
+      body: vhostJson(api, api.vhost(call.parameters[0], call.identity).name),
     })),
     route(
       'PUT',
@@ -27,7 +28,7 @@ export function vhostRoutes(api: Api): readonly Route[] {
       admin(async (call) => {
         const [name = ''] = call.parameters;
         const known = api.context.topology.knownVhost(name) !== undefined;
-        await api.context.topology.createVhost(name);
+        await api.context.topology.createVhost(name, aboutOf(call.input));
         return { status: known ? 204 : 201 };
       }),
     ),
@@ -102,13 +103,21 @@ export function patternsOf(input: Input): {
   return { configure: input.text('configure'), write: input.text('write'), read: input.text('read') };
 }
 
-function vhostJson(name: string): Json {
+/** Description and tags of a virtual host, as a request or a definitions file notes them; undefined when it says nothing. */
+export function aboutOf(input: Input): Omit<VhostRecord, 'name'> | undefined {
+  const { description, tags } = input.values;
+  if (description === undefined && tags === undefined) return undefined;
+  return { description: input.text('description', ''), tags: tagsOf(input) };
+}
+
+function vhostJson(api: Api, name: string): Json {
+  const { description = '', tags = [] } = api.context.topology.aboutVhost(name);
   return {
     name,
-    description: '',
-    tags: [],
+    description,
+    tags: [...tags],
     default_queue_type: 'classic',
-    metadata: { description: '', tags: [] },
+    metadata: { description, tags: [...tags] },
     tracing: false,
     cluster_state: {},
     messages: 0,

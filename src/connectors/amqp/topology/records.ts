@@ -31,6 +31,9 @@ export interface QueueRecord {
 /** A virtual host that was made, and not only connected to. */
 export interface VhostRecord {
   readonly name: string;
+  /** What administrators note of it. */
+  readonly description?: string;
+  readonly tags?: readonly string[];
 }
 
 export interface ExchangeRecord {

@@ -117,10 +117,15 @@ export class Topology {
     return [...this.#vhosts.values()];
   }
 
+  /** What administrators noted of a virtual host. */
+  aboutVhost(name: string): Omit<VhostRecord, 'name'> {
+    return this.#broker.registry.get<VhostRecord>(VHOST_KIND, percentEncode(name))?.value ?? {};
+  }
+
   /** Makes a virtual host that is there after a restart, too, whatever is in it. */
-  async createVhost(name: string): Promise<Vhost> {
+  async createVhost(name: string, about?: Omit<VhostRecord, 'name'>): Promise<Vhost> {
     const vhost = this.openVhost(name);
-    const value: VhostRecord = { name };
+    const value: VhostRecord = { ...(about ?? this.aboutVhost(name)), name };
     await this.#broker.change([{ do: 'put', kind: VHOST_KIND, key: percentEncode(name), value }]);
     return vhost;
   }
