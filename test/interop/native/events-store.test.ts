@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../src/base/clock.js';
 import { TEXTS } from '../../../src/connectors/native/error-texts.js';
 import type { NativeClient } from '../../support/native-client.js';
 import type { ReceivedEvent } from '../../support/native-shapes.js';
@@ -103,16 +104,6 @@ describe('SendEventsStream', () => {
 });
 
 describe('start positions', () => {
-  const channel = 'e.start';
-  let afterTwo = 0;
-  beforeAll(async () => {
-    await store(channel, '1', '2');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    afterTwo = Date.now();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await store(channel, '3');
-  });
-
   it.each([
     ['first', { EventsStoreTypeData: Start.first }, ['1', '2', '3', 'live']],
     ['last', { EventsStoreTypeData: Start.last }, ['3', 'live']],
@@ -133,13 +124,22 @@ describe('start positions', () => {
     ['nanoseconds', 1_000_000n],
     ['milliseconds', 1n],
   ])('time in %s', async (_unit, factor) => {
-    const subscription = server.client().subscribe({
-      Channel: channel,
+    const clock = new ManualClock();
+    const own = await startNativeServer({ clock });
+    const reader = own.client();
+    for (const body of ['1', '2', '3']) {
+      await reader.sendEvent({ Channel: 'e', Body: Buffer.from(body), Store: true });
+      clock.advance(1);
+    }
+    const subscription = reader.subscribe({
+      Channel: 'e',
       EventsStoreTypeData: Start.time,
-      EventsStoreTypeValue: String(BigInt(afterTwo) * factor),
+      EventsStoreTypeValue: String(BigInt(clock.now() - 1) * factor),
     });
     expect(texts(await subscription.has(1))).toEqual(['3']);
-    await cancelled(subscription, channel);
+    subscription.cancel();
+    await subscription.ended;
+    await own.stop();
   });
 
   it.each([

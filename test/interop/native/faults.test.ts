@@ -3,6 +3,7 @@ import { BrokerError } from '../../../src/core/errors.js';
 import { OWN_TEXTS } from '../../../src/connectors/native/error-texts.js';
 import { NATIVE_LIMITS } from '../../../src/connectors/native/limits.js';
 import type { MemoryFaults } from '../../../src/journal/memory/index.js';
+import type { NativeClient } from '../../support/native-client.js';
 import { Downstream } from '../../support/native-shapes.js';
 import { startNativeServer, until, type NativeServer, type NativeServerOptions } from './native-server.js';
 
@@ -14,6 +15,11 @@ async function start(options: NativeServerOptions = {}): Promise<NativeServer> {
   const server = await startNativeServer(options);
   servers.push(server);
   return server;
+}
+
+/** Lets the server turn so often that it would have read whatever it wants to read. */
+async function rounds(client: NativeClient): Promise<void> {
+  for (let round = 0; round < 200; round++) await client.queuesInfo('none');
 }
 
 afterEach(async () => {
@@ -104,7 +110,7 @@ describe('limits', () => {
     const replies = Array.from({ length: total / Messages.length }, () => stream.request({ Messages }));
     const taken = (): number => server.broker.queueStats('q' as never)?.lastSequence ?? 0;
     await until(() => taken() >= NATIVE_LIMITS.unconfirmedPerStreamMax);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await rounds(server.client());
     // Some requests were in the stream's own buffer already.
     expect(taken()).toBeLessThan(NATIVE_LIMITS.unconfirmedPerStreamMax * 1.5);
     faults.holdCommits = false;
@@ -125,10 +131,14 @@ describe('limits', () => {
     const results = Array.from({ length: total }, () =>
       stream.request({ ClientID, Channel: 'e', Body, Store: true }, 'EventID'),
     );
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // A live event waits for nothing, once it has been read.
+    stream.write({ ClientID, Channel: 'live', Body });
+    await rounds(server.client());
+    expect(server.broker.live.figures().published).toBe(0);
     faults.holdCommits = false;
     server.journal.commit();
     expect((await Promise.all(results)).every((result) => result.Sent)).toBe(true);
+    await until(() => server.broker.live.figures().published === 1);
     stream.end();
     expect(await stream.ended).toMatchObject({ code: 0 });
   });

@@ -144,6 +144,19 @@ describe('known problems', () => {
     expect(moved!.Attributes).toMatchObject({ ReRouted: true, ReRoutedFromQueue: 'q', ReceiveCount: 1 });
   });
 
+  it('AckAll answers at once, whatever it may wait for', async () => {
+    await client.sendBatch([
+      { Channel: 'q', Body: text('x') },
+      { Channel: 'q', Body: text('x'), Policy: { DelaySeconds: 60 } },
+    ]);
+    // The clock stands still: nothing waited.
+    const request = { ClientID: 'c', Channel: 'q', WaitTimeSeconds: 3600 };
+    const first = await client.call('AckAllQueueMessages', request);
+    expect(first).toMatchObject({ IsError: false, AffectedMessages: '2' });
+    expect(await client.call('AckAllQueueMessages', request)).toMatchObject({ AffectedMessages: '0' });
+    expect(stats('q')).toMatchObject({ ready: 0, delayed: 0, waiters: 0 });
+  });
+
   it('an unknown management request is answered at once (kubemq-Python 77)', async () => {
     const reply = await client.ask({
       RequestTypeData: 2,

@@ -230,7 +230,9 @@ describe('a peer that is silent', () => {
     const pinged = once(there.socket, 'ping');
     clock.advance(NATIVE_LIMITS.webSocketPingMs);
     await pinged;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // Its answer to the ping is behind that, and before this.
+    there.send({ ClientID: 'c', Channel: 'e', Metadata: 'x' });
+    await there.has(1);
     clock.advance(NATIVE_LIMITS.webSocketPingMs);
     silent.socket.resume();
     expect(await silent.closed).toBe(1006);
