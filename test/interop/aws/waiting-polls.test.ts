@@ -3,16 +3,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startAwsServer, type AwsServer } from './aws-server.js';
 import { RawSqs } from './raw-client.js';
 
-const POLLS = 500;
-/** Long enough that a timer or a loop of each poll would show. */
-const IDLE_MS = 500;
+/** By hand ten thousand, in multiples of ten: `AWS_POLLS=10000`. Client and server take two descriptors a poll here. */
+const POLLS = Number(process.env['AWS_POLLS'] ?? 500);
+/** Long enough that a timer or a loop of each poll would show; a poll itself waits 20 s at most. */
+const IDLE_MS = Number(process.env['AWS_POLLS_IDLE_MS'] ?? 500);
 
 let server: AwsServer;
 let sqs: RawSqs;
 const agent = new Agent({ maxSockets: Infinity });
 
 beforeAll(async () => {
-  server = await startAwsServer();
+  server = await startAwsServer({ config: { connectionsMax: POLLS + 1_000 } });
   sqs = new RawSqs(server.url);
 });
 afterAll(async () => {
@@ -53,16 +54,24 @@ async function waiting(count: number): Promise<void> {
 }
 
 describe('many long polls', () => {
-  it('share their timers, and each gets its message when it comes', async () => {
+  it('share their timers, and each gets its message when it comes', { timeout: 120_000 }, async () => {
     const queue = await sqs.make();
+    const rssBefore = process.memoryUsage().rss;
     const polls = Array.from({ length: POLLS }, () => poll(queue));
     await waiting(POLLS);
     // No timer, no work of their own: as many of both as without them.
     expect(timers()).toBeLessThan(POLLS / 10);
     const before = performance.eventLoopUtilization();
+    const cpuBefore = process.cpuUsage();
     await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
     const { utilization } = performance.eventLoopUtilization(before);
-    console.log(`${POLLS} waiting polls: the loop is busy ${(utilization * 100).toFixed(1)} % of the time`);
+    const { user, system } = process.cpuUsage(cpuBefore);
+    const share = (user + system) / 1000 / IDLE_MS;
+    const bytes = (process.memoryUsage().rss - rssBefore) / POLLS;
+    console.log(
+      `${POLLS} waiting polls over ${IDLE_MS} ms: loop busy ${(utilization * 100).toFixed(2)} %, ` +
+        `CPU ${(share * 100).toFixed(2)} %, ${Math.round(bytes / 1024)} KiB each with its client`,
+    );
 
     for (let first = 0; first < POLLS; first += 10) {
       const Entries = Array.from({ length: 10 }, (_, i) => ({
