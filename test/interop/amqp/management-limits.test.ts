@@ -103,7 +103,7 @@ it('what clients of the API in Go rely on', async () => {
     },
   );
   // The place of the new binding is relative: destination and key.
-  expect(made.headers.get('location')).toBe('hole.x/%23');
+  expect(made.headers.get('location')).toBe('hole.x/%2523');
   expect(await status('DELETE', 'bindings/%2F/e/amq.topic/e/hole.x/%2523')).toBe(204);
   expect(await get(server, 'bindings/%2F/e/amq.topic/e/hole.x')).toEqual([]);
   expect(await status('PUT', 'users/ann', { password_hash: 'no base64', tags: '' })).toBe(400);

@@ -94,7 +94,10 @@ async function bind(api: Api, call: ApiCall, ends: Ends): Promise<ApiAnswer> {
   const made = between(ends).find((binding) => binding.routingKey === routingKey);
   const key = made === undefined ? '~' : propertiesKey(ends.vhost.name, made);
   // Relative to the request's own path, as RabbitMQ's: clients take the key from its second segment.
-  return { status: 201, headers: ['Location', `${encodeURIComponent(destination.name)}/${key}`] };
+  return {
+    status: 201,
+    headers: ['Location', `${encodeURIComponent(destination.name)}/${encodeURIComponent(key)}`],
+  };
 }
 
 async function unbind(api: Api, call: ApiCall, ends: Ends): Promise<ApiAnswer> {

@@ -53,12 +53,7 @@ export function connectionRoutes(api: Api): readonly Route[] {
         seen(call).filter(({ session }) => session.identity.user === call.parameters[0]),
       ),
     ),
-    route('DELETE', 'connections/username/:', (call) => {
-      for (const info of seen(call)) {
-        if (info.session.identity.user === call.parameters[0]) close(api, call, info);
-      }
-      return {};
-    }),
+    route('DELETE', 'connections/username/:', (call) => closeAll(api, call, seen(call))),
     route('GET', 'vhosts/:/connections', (call) => connections(call, inVhost(call))),
     route('GET', 'vhosts/:/channels', (call) => channels(call, inVhost(call))),
     route('GET', 'channels', (call) => channels(call, seen(call))),
@@ -80,6 +75,14 @@ export function connectionRoutes(api: Api): readonly Route[] {
     route('GET', 'consumers', (call) => consumers(call, seen(call))),
     route('GET', 'consumers/:', (call) => consumers(call, inVhost(call))),
   ];
+}
+
+/** Those of one user. */
+function closeAll(api: Api, call: ApiCall, infos: readonly ConnectionInfo[]): ApiAnswer {
+  for (const info of infos) {
+    if (info.session.identity.user === call.parameters[0]) close(api, call, info);
+  }
+  return {};
 }
 
 function close(api: Api, call: ApiCall, info: ConnectionInfo): ApiAnswer {
