@@ -95,6 +95,16 @@ describe('live traffic over the bus', () => {
     expect(board.watchers.size).toBe(0);
   });
 
+  it('belongs to who attached last: the one before could not open its journal', async () => {
+    const coordinator = new LocalCoordinator({ id: 'me' });
+    const peers = new BusLivePeers({ coordinator, bus: new LocalBus(), log: silentLog });
+    const handlers = { joined: () => undefined, left: () => undefined, message: () => undefined };
+    peers.attach(handlers);
+    await Promise.resolve();
+    expect(() => peers.attach(handlers)).not.toThrow();
+    peers.close();
+  });
+
   it('is quiet on a single machine', async () => {
     const coordinator = new LocalCoordinator({ id: 'me' });
     const peers = new BusLivePeers({ coordinator, bus: new LocalBus(), log: silentLog });

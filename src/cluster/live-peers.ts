@@ -41,6 +41,8 @@ export class BusLivePeers implements LivePeers {
   }
 
   attach(handlers: LivePeerHandlers): void {
+    // Who attached before could not open its journal, and is gone.
+    this.close();
     this.#unserve = this.#bus.serve(SERVICE, {
       request: async (from, body) => {
         for (const message of unpack(body)) handlers.message(from.id, message);
