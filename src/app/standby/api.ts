@@ -13,7 +13,7 @@ import { TcpListener } from '../../connectors/kit/tcp-listener.js';
 import { isSecure, peerNameOf } from '../../connectors/kit/tls-gate.js';
 import type { Metrics } from '../../ops/metrics.js';
 import { createStandbyMetrics, type StandbyMetricsSources } from '../../ops/standby-metrics.js';
-import { STANDBY_LIMITS, type StandbyOptions } from './listeners.js';
+import { STANDBY_LIMITS, type StandbyOptions } from './options.js';
 import { NOBODY_SERVES } from './refusals.js';
 
 /** Of one connection only (RFC 9110, section 7.6.1). */

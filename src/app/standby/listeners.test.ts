@@ -10,7 +10,8 @@ import { ForwardedSocket } from '../../connectors/kit/forwarded-socket.js';
 import { MemoryBus } from '../../../test/support/memory-bus.js';
 import { configFrom } from '../read-config.js';
 import { Doors } from './doors.js';
-import { STANDBY_LIMITS, StandbyListeners } from './listeners.js';
+import { StandbyListeners } from './listeners.js';
+import { STANDBY_LIMITS } from './options.js';
 
 /** A node that owns nothing, beside another that may be the owner. */
 class Standby {

@@ -1,38 +1,14 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '../../base/clock.js';
-import type { Log } from '../../base/log.js';
-import type { ConnectionHead, ForwardedConnections } from '../../cluster/connections.js';
+import type { ConnectionHead } from '../../cluster/connections.js';
 import type { Address } from '../../connectors/kit/connector.js';
 import { ForwardedSocket } from '../../connectors/kit/forwarded-socket.js';
 import { TcpListener, type PeerConnection } from '../../connectors/kit/tcp-listener.js';
-import { isSecure, peerNameOf, type TlsSource } from '../../connectors/kit/tls-gate.js';
-import type { ClusterStatus } from '../../ops/cluster-status.js';
+import { isSecure, peerNameOf } from '../../connectors/kit/tls-gate.js';
 import { plannedListeners, type ListenerPlan } from '../listeners.js';
-import type { Config } from '../settings.js';
 import { StandbyApi } from './api.js';
-import type { Doors } from './doors.js';
 import { join } from './join.js';
+import { STANDBY_LIMITS, type StandbyOptions } from './options.js';
 import { Refusals } from './refusals.js';
-
-export const STANDBY_LIMITS = {
-  /** Open connections of one listener. */
-  connectionsMax: 10_000,
-  /** How long a client waits for an owner until it is told to come again. */
-  holdMs: 3_000,
-} as const;
-
-export interface StandbyOptions {
-  readonly config: Config;
-  readonly tls: TlsSource | undefined;
-  readonly connections: ForwardedConnections;
-  readonly doors: Doors;
-  readonly status: () => ClusterStatus;
-  /** Whether there is an owner now. */
-  readonly hasOwner: () => Promise<boolean>;
-  readonly version: string;
-  readonly clock: Clock;
-  readonly log: Log;
-}
 
 /**
  * The ports of a node that owns nothing: every connection goes to the owner, and back come its answers. TLS ends here. While there
