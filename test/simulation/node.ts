@@ -76,6 +76,8 @@ export class NodeProcess {
   #isStopping = false;
   /** Called with the next append this node publishes. */
   onAppend: (() => void) | undefined;
+  /** Likewise with the next part of a checkpoint. */
+  onCheckpoint: (() => void) | undefined;
 
   constructor(world: World, name: string, faults: ClockFaults) {
     const { time, random, servers, network } = world;
@@ -94,6 +96,12 @@ export class NodeProcess {
     this.#log.publish = (subject, payload, expected) => {
       const published = publish(subject, payload, expected);
       this.onAppend?.();
+      return published;
+    };
+    const publishPart = this.#checkpoints.publish.bind(this.#checkpoints);
+    this.#checkpoints.publish = (subject, payload, expected) => {
+      const published = publishPart(subject, payload, expected);
+      this.onCheckpoint?.();
       return published;
     };
     network.join(name, this.clock).serve('broker', { request: (_from, body) => this.#answer(body) });

@@ -89,7 +89,9 @@ export class SimulatedBucketClient implements LeaseBucket {
     let wake = (): void => undefined;
     let isStopped = false;
     const hear = (kept: Kept): void => {
-      if (this.isSevered) return;
+      // Nobody is there any more to say that it watches no longer.
+      if (this.#own.ended) this.#bucket.watchers.delete(hear);
+      if (this.#own.ended || this.isSevered) return;
       this.#trip(() => {
         waiting.push(entryOf(kept));
         wake();
@@ -114,7 +116,7 @@ export class SimulatedBucketClient implements LeaseBucket {
 
   #ask<T>(act: () => T, timeoutMs = TIMEOUT_MS): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#own.after(timeoutMs, () => reject(new Error('timeout')));
+      const timer = this.#own.after(timeoutMs, () => reject(new Error('timeout')));
       if (this.isSevered || this.#random.chance(this.lost)) return;
       this.#time.after(this.#random.below(TRIP_MS_MAX), () => {
         let answer: () => void;
@@ -124,7 +126,11 @@ export class SimulatedBucketClient implements LeaseBucket {
         } catch (error) {
           answer = () => reject(error instanceof Error ? error : new Error(String(error)));
         }
-        if (!this.#random.chance(this.lost)) this.#trip(answer);
+        if (this.#random.chance(this.lost)) return;
+        this.#trip(() => {
+          timer.cancel();
+          answer();
+        });
       });
     });
   }

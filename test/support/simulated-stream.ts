@@ -111,9 +111,12 @@ export class SimulatedConnection implements FencedStream {
       const answer = (act: () => void): void => {
         if (isAnswered) return;
         isAnswered = true;
+        timer.cancel();
         give(act);
       };
-      this.#own.after(TIMEOUT_MS, () => answer(() => reject(new PublishError('unknown', 'timeout'))));
+      const timer = this.#own.after(TIMEOUT_MS, () =>
+        answer(() => reject(new PublishError('unknown', 'timeout'))),
+      );
       if (random.chance(lost) || this.isSevered) return;
       const isFull = this.failNext || random.chance(full);
       this.failNext = false;
