@@ -24,7 +24,7 @@ interface Count {
   readonly count: number;
 }
 
-/** Traffic of one protocol: senders and a consumer, each at a node of its own, and at the next one after every failure. */
+/** Traffic of one protocol: senders and a consumer, each at a node of its own, and at the next ones while that does not work. */
 export class Lane {
   readonly #wire: Wire;
   readonly #hosts: readonly string[];
@@ -200,11 +200,15 @@ export class Lane {
     isWanted: () => boolean,
     work: (connection: T) => Promise<void>,
   ): Promise<void> {
-    for (let at = first; isWanted(); at++) {
+    for (let failures = 0; isWanted(); failures++) {
       let connection: T | undefined;
       try {
-        connection = await openInTime(open(this.#hosts[at % this.#hosts.length] ?? ''));
-        while (isWanted()) await work(connection);
+        connection = await openInTime(open(this.#hosts[(first + failures) % this.#hosts.length] ?? ''));
+        while (isWanted()) {
+          await work(connection);
+          // What works is where one begins again: so the clients stay spread over the nodes.
+          failures = -1;
+        }
       } catch (error) {
         if (error instanceof Violation) throw error;
         if (error instanceof WrongAnswer)

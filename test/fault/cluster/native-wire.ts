@@ -74,11 +74,11 @@ async function send(connection: NativeConnection, channel: string, sequence: num
   }
 }
 
-/** Errors of the native API are texts in answers; those that pass say so. */
+/** Errors on streams of the native API are texts in answers: these pass. */
 function nativeFailure(error: unknown): Error {
   const text = error instanceof Error ? error.message : String(error);
   if (/status \d+/.test(text)) return grpcFailure(error);
-  return /unavailable|try again|closed|ended|ECONN|EHOST/i.test(text)
+  return /does not own|nearly full|stopping|closed|ended|ECONN|EHOST/i.test(text)
     ? new Error(text)
     : new WrongAnswer(text);
 }
