@@ -15,7 +15,7 @@ export default {
   // Called by name from scripts, not imported.
   ignoreDependencies: ['@bufbuild/buf', '@bufbuild/protoc-gen-es'],
   // Programs of the machine, looked for before they are used.
-  ignoreBinaries: ['taskset', 'apt-get', 'epmd', 'mount', 'umount', 'nats-server'],
+  ignoreBinaries: ['taskset', 'apt-get', 'epmd', 'mount', 'umount', 'nats-server', 'ip', 'tc'],
   // The face of a connector, whole even where the product takes only a part.
   ignoreIssues: { 'src/connectors/*/index.ts': ['exports', 'types'] },
   // Contracts and types may stand ready for the next implementation.
