@@ -258,6 +258,8 @@ export class Committer {
     if (this.#state === 'closed') return;
     this.#state = 'deposed';
     this.#inFlight = [];
+    // What was found in front of the other's mark is in the log: nobody else tells those who wait for it.
+    this.#p.committed(this.#committed);
     this.#p.deposed(reason);
     this.#p.failed(new BrokerError('unavailable', 'this node does not own the journal any more'));
   }
@@ -266,6 +268,7 @@ export class Committer {
   #giveUp(error: BrokerError): void {
     this.#state = 'stalled';
     this.#inFlight = [];
+    this.#p.committed(this.#committed);
     this.#p.failed(error);
     this.#markAgain().then(
       () => undefined,
