@@ -71,6 +71,12 @@ export class Checkpoints {
     return this.#known[0]?.position ?? 0;
   }
 
+  /** The same as the stream has it now. */
+  async readOldest(): Promise<Position> {
+    await this.#readHead();
+    return this.oldest;
+  }
+
   get usedBytes(): number {
     return this.#known.reduce((sum, known) => sum + known.bytes, 0);
   }

@@ -137,6 +137,8 @@ export class JetStreamJournal implements Journal {
       clock,
     });
     await this.#checkpoints.takeOver(epoch);
+    // Nobody puts a checkpoint in front any more: what was purged unread shows now.
+    if (reader.end < this.#checkpoints.oldest) throw lostWay();
   }
 
   /** Reads what the owner of the time writes, until this one has taken over; resolves with the sequence that is next. */
@@ -158,9 +160,11 @@ export class JetStreamJournal implements Journal {
           state.next = message.seq + 1;
         });
         state.next = Math.max(state.next, last + 1);
+        if (reader.strays > 0 && reader.end < (await this.#checkpoints.readOldest())) throw lostWay();
       } catch (error) {
         // Silence is waited out; what does not fit together is not.
-        if (error instanceof BrokerError && error.kind === 'internal') throw error;
+        if (error instanceof LostWay || (error instanceof BrokerError && error.kind === 'internal'))
+          throw error;
       }
       await Promise.race([over, new Promise<void>((resolve) => clock.after(FOLLOW_MS, resolve))]);
     }
@@ -334,6 +338,13 @@ export class JetStreamJournal implements Journal {
         });
     });
   }
+}
+
+/** Messages that this node had not read were purged behind checkpoints: it has to begin with one of these. */
+class LostWay extends BrokerError {}
+
+function lostWay(): LostWay {
+  return new LostWay('unavailable', 'this node fell behind what the journal still holds');
 }
 
 /** Extents that are given up once this much is stored, and the oldest checkpoint is newer. */

@@ -43,7 +43,7 @@ export class LogReader {
   reached: Position = 0;
   passedOver = 0;
   /** Of the newest writer, since the last one that was part of the log. */
-  #strays = 0;
+  strays = 0;
 
   /** `visit` gets one message, or all parts of one entry. */
   constructor(state: ReadState | undefined, visit: (groups: readonly LoggedGroup[]) => void) {
@@ -97,7 +97,7 @@ export class LogReader {
 
   #accept(groups: readonly LoggedGroup[], end: Position): void {
     this.#parts = [];
-    this.#strays = 0;
+    this.strays = 0;
     this.#end = end;
     this.#held.push(groups);
     if (this.#held.length <= IN_FLIGHT_MAX) return;
@@ -107,14 +107,14 @@ export class LogReader {
 
   #stray(seq: number): void {
     this.passedOver += 1;
-    this.#strays += 1;
-    if (this.#strays > STRAYS_MAX)
+    this.strays += 1;
+    if (this.strays > STRAYS_MAX)
       throw new BrokerError('internal', `the journal's stream lacks messages in front of message ${seq}`);
   }
 
   #mark(seq: number, header: GroupHeader): void {
     this.#epoch = seq;
-    this.#strays = 0;
+    this.strays = 0;
     this.#parts = [];
     if (header.prev === ANYWHERE) return;
     this.#held = this.#held.filter(([first]) => (first?.header.start ?? 0) < header.prev);
