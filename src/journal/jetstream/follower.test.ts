@@ -18,6 +18,9 @@ function entry(text: string): Uint8Array {
 /** Nodes on one pair of streams. */
 class Rig {
   readonly clock = new ManualClock();
+  readonly followers: Journal[] = [];
+  /** Reasons why owners 2 and later were deposed. */
+  readonly deposed: string[] = [];
   readonly #log = new SimulatedStream();
   readonly #checkpoints = new SimulatedStream();
 
@@ -36,6 +39,9 @@ class Rig {
       extentBytes: EXTENT_BYTES,
       clock: this.clock,
       log: silentLog,
+      onDeposed: (reason) => {
+        if (typeof claim === 'number' && claim > 1) this.deposed.push(reason);
+      },
     });
     return { journal, sever: (isSevered) => (stream.isSevered = checkpoints.isSevered = isSevered) };
   }
@@ -94,6 +100,7 @@ describe('a follower of the journal', () => {
     const claim = deferred<number>();
     const follower = rig.open(claim.promise);
     const journal = await rig.finish(follower.journal);
+    rig.followers.push(journal);
     const replay = replayed(journal);
     replay.catch(() => undefined);
     await rig.pass(300);
@@ -107,6 +114,20 @@ describe('a follower of the journal', () => {
     const { rig, replay, claim } = await cutOff((at, owner) => at.append(owner, numbered(10, 30)));
     claim.resolve(2);
     expect(await rig.finish(replay)).toEqual(numbered(0, 30));
+  });
+
+  it('that was given up leaves the journal to whom its node opens next', async () => {
+    const { rig, replay, claim } = await cutOff((at, owner) => at.append(owner, numbered(10, 12)));
+    const given = rig.followers.at(-1) as Journal;
+    const closed = given.close();
+    const { journal, texts } = await rig.own(2);
+    claim.resolve(2);
+    await rig.pass(500);
+    await rig.append(journal, numbered(12, 20));
+    expect(texts).toEqual(numbered(0, 12));
+    expect(rig.deposed).toEqual([]);
+    await expect(rig.finish(replay)).rejects.toMatchObject({ kind: 'draining' });
+    await rig.finish(closed);
   });
 
   it.each(['as the owner', 'still following'])(

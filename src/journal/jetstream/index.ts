@@ -1,10 +1,11 @@
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { deferred } from '../../base/deferred.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Journal } from '../../core/ports/journal.js';
 import { markMessage } from './committer.js';
 import { readGroup } from './group.js';
-import { JetStreamJournal, type Mark } from './journal.js';
+import { JetStreamJournal, type JetStreamJournalParts, type Mark } from './journal.js';
 import type { JournalNames } from './names.js';
 import { PublishError, type FencedStream } from './stream.js';
 
@@ -51,21 +52,36 @@ export async function openJetStreamJournal(options: JetStreamJournalOptions): Pr
   const header = mark === undefined ? undefined : readGroup(mark.payload);
   // Nobody has written anything that could be followed.
   if (header === undefined) return take(options, await claim);
-  const takenOver = claim.then((epoch) => writeMark(options, epoch));
+  // One that is closed while it follows must not write its mark later: the node's next one would be deposed by it.
+  const closed = deferred<never>();
+  const life = { isOver: false };
+  const takenOver = Promise.race([claim, closed.promise]).then((epoch) => writeMark(options, epoch, life));
   takenOver.catch(() => undefined);
-  return journalOf(options, header.extentBytes, takenOver);
+  const onClose = (): void => {
+    life.isOver = true;
+    closed.reject(gone());
+  };
+  return journalOf(options, header.extentBytes, { takenOver, onClose });
 }
 
 async function take(options: JetStreamJournalOptions, claim: number): Promise<Journal> {
-  const mark = await writeMark(options, claim);
-  return journalOf(options, mark.extentBytes, Promise.resolve(mark));
+  const mark = await writeMark(options, claim, { isOver: false });
+  return journalOf(options, mark.extentBytes, { takenOver: Promise.resolve(mark), onClose: () => undefined });
 }
 
-function journalOf(options: JetStreamJournalOptions, extentBytes: number, takenOver: Promise<Mark>): Journal {
+function gone(): BrokerError {
+  return new BrokerError('draining', 'the journal was closed while it followed');
+}
+
+function journalOf(
+  options: JetStreamJournalOptions,
+  extentBytes: number,
+  life: Pick<JetStreamJournalParts, 'takenOver' | 'onClose'>,
+): Journal {
   return new JetStreamJournal({
     ...options,
     extentBytes,
-    takenOver,
+    ...life,
     freshBytesMax: options.freshBytesMax ?? DEFAULT_FRESH_BYTES_MAX,
     minFreeBytes: options.minFreeBytes ?? 0,
     giveUpMs: options.giveUpMs ?? DEFAULT_GIVE_UP_MS,
@@ -77,11 +93,13 @@ function journalOf(options: JetStreamJournalOptions, extentBytes: number, takenO
 async function writeMark(
   options: JetStreamJournalOptions,
   claim: number,
+  life: { readonly isOver: boolean },
 ): Promise<Mark & { readonly extentBytes: number }> {
   const { stream, names, clock } = options;
   for (let tries = 1; ; tries++) {
     try {
       const before = await stream.last(names.mark);
+      if (life.isOver) throw gone();
       const header = before === undefined ? undefined : readGroup(before.payload);
       if (header !== undefined && header.claim > claim)
         throw new BrokerError('precondition', `the journal belongs to a later owner (claim ${header.claim})`);
@@ -90,7 +108,8 @@ async function writeMark(
       const epoch = await stream.publish(names.mark, mark, { lastSubjectSeq: before?.seq ?? 0 });
       return { claim, epoch, extentBytes };
     } catch (error) {
-      if (error instanceof BrokerError && error.kind === 'precondition') throw error;
+      if (error instanceof BrokerError && (error.kind === 'precondition' || error.kind === 'draining'))
+        throw error;
       if (tries >= TRIES || (error instanceof PublishError && error.fault === 'full'))
         throw new BrokerError('unavailable', 'the journal cannot be taken over', { cause: error });
       await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));

@@ -39,6 +39,8 @@ export interface JetStreamJournalParts {
   readonly giveUpMs: number;
   /** Resolves when this owner has written its mark: nobody else's entries follow. Until then a replay goes on. */
   readonly takenOver: Promise<Mark>;
+  /** At the close: whoever only followed does not take over any more, and `takenOver` rejects. */
+  readonly onClose: () => void;
   readonly clock: Clock;
   readonly log: Log;
   /** While this one follows: how many messages of the stream it had not read yet. */
@@ -274,6 +276,7 @@ export class JetStreamJournal implements Journal {
 
   async #close(): Promise<void> {
     this.#timer?.cancel();
+    this.#p.onClose();
     this.#writer?.closing();
     const { clock } = this.#p;
     const late = new Promise<void>((resolve) => clock.after(CLOSE_MS, resolve));
