@@ -97,6 +97,38 @@ describe('a held claim', () => {
     expect(claim?.held).toBe(true);
   });
 
+  it('is not held again by an owner that slept when its wall clock is set back', async () => {
+    const rig = new Rig();
+    const [one, two] = [await rig.member('one'), await rig.member('two')];
+    const first = await rig.claim(one);
+    await rig.pass(300);
+    one.clock.pause();
+    await rig.claimInTime(two);
+    one.clock.resume(true);
+    expect(first?.held).toBe(false);
+    one.faults.wallOffsetMs -= 5000;
+    expect(first?.held).toBe(false);
+  });
+
+  it('is in doubt from the moment its wall clock is set back, as no sleep would show then, until the next renewal', async () => {
+    const rig = new Rig();
+    const [one, two] = [await rig.member('one'), await rig.member('two')];
+    const first = await rig.claim(one);
+    await rig.pass(300);
+    one.client.isSevered = true;
+    one.faults.wallOffsetMs -= 5000;
+    expect(first?.held).toBe(false);
+    one.client.isSevered = false;
+    await rig.pass(400);
+    expect(first?.held).toBe(true);
+    one.faults.wallOffsetMs -= 5000;
+    expect(first?.held).toBe(false);
+    one.clock.pause();
+    await rig.claimInTime(two);
+    one.clock.resume(true);
+    expect(first?.held).toBe(false);
+  });
+
   it('ends before another may begin, whatever the speed of the two clocks and whenever NATS falls silent', async () => {
     for (const rate of [0.97, 1, 1.03]) {
       for (let at = 0; at < 400; at += 40) {

@@ -11,6 +11,9 @@ import { decodeLease, encodeLease } from './leases.js';
  */
 const SAFETY_SHARE = 0.1;
 
+/** A wall clock that falls behind the other by more was set back. */
+const JUMP_MS = 50;
+
 /** The same moment by two clocks: an operator may move one, the other stands still while the machine sleeps. */
 export interface Moment {
   readonly monotonicMs: number;
@@ -47,6 +50,11 @@ export class HeldClaim implements Claim {
   #revision: number;
   readonly #owner: string;
   #validUntil: Moment;
+  /** Wall clock ahead of the monotonic one, when last looked at. */
+  #offsetMs: number;
+  /** By one of the clocks it was over, or they cannot be trusted: until the next renewal it is not held, whatever they say then. */
+  #isDoubted = false;
+  #doubts = 0;
   #timer: Timer | undefined;
   #renewing: Promise<void> = Promise.resolve();
   #isLost = false;
@@ -59,14 +67,26 @@ export class HeldClaim implements Claim {
     this.#owner = parts.owner;
     this.#revision = parts.revision;
     this.#validUntil = this.#endOf(parts.askedAt);
+    this.#offsetMs = parts.askedAt.wallMs - parts.askedAt.monotonicMs;
     this.lost = new Promise((resolve) => (this.#resolveLost = resolve));
     this.#arm();
   }
 
   get held(): boolean {
-    const { clock, monotonicMs } = this.#p;
-    const { monotonicMs: end, wallMs } = this.#validUntil;
-    return !this.#isLost && monotonicMs() < end && clock.now() < wallMs;
+    if (this.#isLost) return false;
+    this.#look();
+    return !this.#isDoubted;
+  }
+
+  #look(): void {
+    const now = this.#p.monotonicMs();
+    const wallMs = this.#p.clock.now();
+    const wasMs = this.#offsetMs;
+    this.#offsetMs = wallMs - now;
+    const isOver = now >= this.#validUntil.monotonicMs || wallMs >= this.#validUntil.wallMs;
+    if (!isOver && this.#offsetMs >= wasMs - JUMP_MS) return;
+    this.#isDoubted = true;
+    this.#doubts += 1;
   }
 
   get leaseLeftMs(): number {
@@ -123,6 +143,8 @@ export class HeldClaim implements Claim {
 
   async #renew(): Promise<void> {
     const { kv, key, nextBeat, monotonicMs, clock } = this.#p;
+    this.#look();
+    const doubts = this.#doubts;
     const askedAt = { monotonicMs: monotonicMs(), wallMs: clock.now() };
     const value = encodeLease({ owner: this.#owner, epoch: this.epoch, beat: nextBeat() });
     const timeoutMs = Math.max(
@@ -131,15 +153,18 @@ export class HeldClaim implements Claim {
     );
     try {
       this.#revision = await kv.update(key, value, this.#revision, Math.ceil(timeoutMs));
+      // Nobody else had it until then: whatever was in doubt before is settled, but nothing since.
       this.#validUntil = this.#endOf(askedAt);
+      if (this.#doubts === doubts) this.#isDoubted = false;
+      this.#look();
     } catch (error) {
       // Without an answer it is tried again at the next beat, as long as the lease lasts.
-      if (isConflict(error)) await this.#look();
+      if (isConflict(error)) await this.#findOut();
     }
   }
 
   /** The revision is another one: somebody took the claim, or an earlier renewal arrived whose answer did not. */
-  async #look(): Promise<void> {
+  async #findOut(): Promise<void> {
     const { kv, key } = this.#p;
     try {
       const entry = await kv.get(key);
