@@ -19,6 +19,19 @@ describe('ids', () => {
     expect(ids.uuid()).not.toBe(ids.uuid());
     expect(ids.bytes(16)).toHaveLength(16);
   });
+
+  it('of the system are UUIDs of version 4, all bits but six random, over many draws', () => {
+    const ids = new SystemIds();
+    const all = Array.from({ length: 2_000 }, () => ids.uuid());
+    expect(all.filter((id) => !UUID.test(id))).toEqual([]);
+    expect(new Set(all).size).toBe(all.length);
+    const digits = Array.from({ length: 36 }, (_, at) => new Set(all.map((id) => id[at])).size);
+    const expected = Array.from('xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx', (mark) => {
+      if (mark === 'x') return 16;
+      return mark === 'y' ? 4 : 1;
+    });
+    expect(digits).toEqual(expected);
+  });
 });
 
 describe('silent log', () => {

@@ -100,7 +100,7 @@ export class AwsEndpoint {
           `The operation ${name.slice(0, 100)} is not known.`,
         );
       }
-      const request = parseJsonInput(exchange.body);
+      const request = parseJsonInput(exchange.body, operation.long);
       if (request === undefined) {
         throw new AwsFault(COMMON_FAULTS.serialization, 'The request body is not a JSON structure.');
       }
@@ -136,7 +136,7 @@ export class AwsEndpoint {
       const operation = findOperation(request, exchange);
       const input = readQuery(request.parameters, operation.input);
       const result = await operation.run(
-        this.#call(exchange, { service, operation }, { input, plain: undefined }, request.parameters),
+        this.#call(exchange, { service, operation }, { input, strings: undefined }, request.parameters),
       );
       const answer = { operation: name, requestId, output: operation.output, result };
       const isJson = acceptsJson(exchange.header('accept'));
@@ -170,7 +170,7 @@ export class AwsEndpoint {
   #call(
     exchange: HttpExchange,
     { service, operation }: { readonly service: Service; readonly operation: Operation },
-    { input, plain }: Pick<Call, 'input' | 'plain'>,
+    { input, strings }: Pick<Call, 'input' | 'strings'>,
     parameters?: ReadonlyMap<string, string>,
   ): Call {
     const accessKey = accessKeyOf(exchange.header('authorization'), parameters);
@@ -188,7 +188,7 @@ export class AwsEndpoint {
       services: client === undefined || service !== 'sqs' ? this.#services : this.#servicesOf(client),
       client,
       input,
-      plain,
+      strings,
       senderId,
       get origin() {
         return originOf(place(), {

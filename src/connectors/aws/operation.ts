@@ -6,6 +6,7 @@ import type { Log } from '../../base/log.js';
 import type { Authentication } from './authentication.js';
 import type { AwsConfig } from './config.js';
 import type { Input } from './input.js';
+import type { StringField } from './wire/json.js';
 import type { StructureShape } from './wire/shape.js';
 import type { MoveTasks } from './sqs/move-tasks.js';
 import type { ReceiveAttempts } from './sqs/receive-attempts.js';
@@ -55,8 +56,11 @@ export interface Call {
   /** Who asks, as the access rules see it; undefined when there are none. */
   readonly client: Client | undefined;
   readonly input: Input;
-  /** The text of the input, when that is JSON in ASCII without a backslash: strings stand in it as they are. */
-  readonly plain: Buffer | undefined;
+  /**
+   * The strings of the operation's long field, when they were left in the request: ASCII without a control character, quote or
+   * backslash. In the input they are empty then.
+   */
+  readonly strings: readonly Buffer[] | undefined;
   /** Access key the request names; `anonymous` when it names none. */
   readonly senderId: string;
   /** The request is signed; where signatures are checked, the signature holds. */
@@ -80,6 +84,8 @@ export interface Operation<R = unknown> {
   /** Whether a request may come without a signature where others need one. Absent: no. */
   readonly allowsUnsigned?: (input: Input) => boolean;
   readonly run: (call: Call) => R | Promise<R>;
+  /** The field that may be long, left in the request's bytes when it can be: see `Call.strings`. */
+  readonly long?: StringField;
   /** A faster way to the JSON than JSON.stringify, for the hottest. */
   readonly toJson?: (result: R) => string;
 }

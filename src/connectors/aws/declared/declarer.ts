@@ -14,7 +14,7 @@ export class Declarer {
       services,
       client: undefined,
       input,
-      plain: undefined,
+      strings: undefined,
       senderId: 'configuration',
       signed: true,
       origin: services.origin(),

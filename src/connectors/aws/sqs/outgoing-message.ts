@@ -8,10 +8,10 @@ import { groupChannel } from '../names.js';
 import type { AwsServices, Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 import { jsonString } from '../wire/json.js';
+import type { StringField } from '../wire/json.js';
 import { md5Hex } from '../wire/md5.js';
 import { attributeSize, attributesMd5, encodeAttributes } from '../wire/message-attributes.js';
 import { encodeOrigin } from '../wire/origin.js';
-import { plainStringsOf } from '../wire/plain-json.js';
 import { isLegalId, isLegalText } from '../wire/text.js';
 import { readMessageAttributes, readTraceHeader } from './message-attributes.js';
 import type { Queue } from './queue-registry.js';
@@ -116,16 +116,23 @@ function readBody(input: Input): Buffer {
   return body;
 }
 
+/** The bodies of what `messagesIn` finds. Undefined: it is no list of structures. */
+export function bodiesOf(messagesIn: (input: Input) => readonly unknown[] | undefined): StringField {
+  return {
+    name: BODY_FIELD,
+    count: (input) => {
+      const messages = messagesIn(input);
+      return messages?.every(hasTextBody) === true ? messages.length : -1;
+    },
+  };
+}
+
 const BODY_FIELD = Buffer.from('"MessageBody"', 'latin1');
 
-/**
- * The bodies of these messages as they stand in the request, without a copy and known to be legal. Undefined when they
- * do not stand there so.
- */
-export function plainBodies(call: Call, inputs: readonly Input[]): readonly Buffer[] | undefined {
-  if (call.plain === undefined) return undefined;
-  for (const input of inputs) if (typeof input['MessageBody'] !== 'string') return undefined;
-  return plainStringsOf(call.plain, BODY_FIELD, inputs.length);
+function hasTextBody(message: unknown): boolean {
+  return (
+    typeof message === 'object' && message !== null && typeof (message as Input)['MessageBody'] === 'string'
+  );
 }
 
 /** Channel and deduplication of a message: FIFO ones go to their group's sub-channel. */

@@ -6,8 +6,8 @@ import type { Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 import { flatList, scalar, structure } from '../wire/shape.js';
 import {
+  bodiesOf,
   noDeduplicationId,
-  plainBodies,
   prepareMessage,
   sentFieldsJson,
   sentMessage,
@@ -33,6 +33,7 @@ export const sendMessageBatch = operation<BatchResult<SentEntry>>({
     Successful: flatList('SendMessageBatchResultEntry', structure({ Id: scalar, ...sentFields })),
     Failed: failedEntries,
   }),
+  long: bodiesOf((input) => (Array.isArray(input['Entries']) ? input['Entries'] : undefined)),
   async run(call) {
     const queue = queueOf(call);
     const entries = readBatch(call.input, { name: 'Entries', shape: ENTRY, faults: SQS_FAULTS });
@@ -75,20 +76,18 @@ function prepareAll(
   const prepared: PreparedEntry[] = [];
   const failed: FailedEntry[] = [];
   let bytes = 0;
-  const bodies = plainBodies(
-    call,
-    entries.map(({ input }) => input),
-  );
   for (let i = 0; i < entries.length; i++) {
     const { id, input } = entries[i] as BatchEntry;
+    const plainBody = call.strings?.[i];
     try {
-      const ready = { id, ...prepareMessage(call, queue, input, bodies?.[i]) };
+      const ready = { id, ...prepareMessage(call, queue, input, plainBody) };
       prepared.push(ready);
       bytes += ready.bytes;
     } catch (error) {
       failed.push(failedEntry(id, faultOf('sqs', error)));
-      const body = input['MessageBody'];
+      const body = plainBody ?? input['MessageBody'];
       if (typeof body === 'string') bytes += Buffer.byteLength(body);
+      else if (Buffer.isBuffer(body)) bytes += body.length;
     }
   }
   if (bytes > BATCH_BYTES_MAX) {

@@ -1,30 +1,53 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { AwsFault } from './fault.js';
 import { faultSide } from './fault.js';
+import { cutStrings } from './plain-json.js';
 
 const BACKSLASH = 0x5c;
+
+/** The strings of a field that may be long: they are left in the request's bytes when they can be. */
+export interface StringField {
+  /** The name with its quotes. */
+  readonly name: Buffer;
+  /** How many of the input's structures should have it; -1 when one of them has none, or it is no string there. */
+  count(input: Record<string, unknown>): number;
+}
 
 /** A request of the JSON protocol. */
 export interface JsonInput {
   readonly input: Record<string, unknown>;
   /**
-   * Its text, when that is ASCII without a backslash: then each string stands in it as it is and holds no control
-   * character, quote or backslash.
+   * The strings of the long field as they stand in the request, in their order; in the input they are empty then. They are ASCII
+   * without a control character, quote or backslash. Undefined: they are in the input.
    */
-  readonly plain: Buffer | undefined;
+  readonly strings: readonly Buffer[] | undefined;
 }
 
 /** Reads a JSON request; undefined when the bytes are no JSON object. An empty body is an empty one. */
-export function parseJsonInput(body: Buffer): JsonInput | undefined {
-  if (body.length === 0) return { input: {}, plain: undefined };
+export function parseJsonInput(body: Buffer, long?: StringField): JsonInput | undefined {
+  if (body.length === 0) return { input: {}, strings: undefined };
   // ASCII is nearly all there is, and read as Latin-1 it needs no decoding.
   const ascii = isAscii(body);
   if (!ascii && !isUtf8(body)) return undefined;
+  if (ascii && long !== undefined && body.indexOf(BACKSLASH) < 0) {
+    const cut = cutStrings(body, long.name);
+    if (cut !== undefined) {
+      const input = parseObject(cut.text);
+      if (input === undefined) return undefined;
+      // Else the name stands somewhere else too, and which string is whose cannot be told.
+      if (long.count(input) === cut.strings.length) return { input, strings: cut.strings };
+    }
+  }
+  const input = parseObject(ascii ? body.toString('latin1') : body.toString('utf8'));
+  return input === undefined ? undefined : { input, strings: undefined };
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(ascii ? body.toString('latin1') : body.toString('utf8'));
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    const plain = ascii && body.indexOf(BACKSLASH) < 0 ? body : undefined;
-    return { input: value as Record<string, unknown>, plain };
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }
