@@ -88,7 +88,7 @@ export class ApiClient {
       }
     } catch (error) {
       if (signal?.aborted === true) return;
-      throw error instanceof CommandFailure ? error : this.#silence(error);
+      throw error instanceof CommandFailure ? error : this.#brokenOff(error);
     }
   }
 
@@ -99,7 +99,7 @@ export class ApiClient {
   async #call<T>(schema: z.ZodType<T>, call: Call): Promise<T> {
     const answer = await this.#send(call);
     const text = await textOf(answer).catch((error: unknown) => {
-      throw this.#silence(error);
+      throw this.#brokenOff(error);
     });
     if ((answer.statusCode ?? 0) >= 300) throw this.#refusal(answer, text);
     const read = schema.safeParse(parsed(text));
@@ -143,6 +143,14 @@ export class ApiClient {
     const why = known.success ? known.data.message : `HTTP ${statusCode} from ${api}`;
     const needsToken = statusCode === 401 && token === undefined;
     return new CommandFailure(EXIT.failed, [needsToken ? `${why}: --token (POLYMQ_TOKEN)` : why]);
+  }
+
+  /** An answer had begun: nothing was wrong with the way to it. */
+  #brokenOff(error: unknown): CommandFailure {
+    const { api } = this.#options;
+    return new CommandFailure(EXIT.failed, [
+      `no answer from ${api}: ${plainReason(error as ConnectionFault)}`,
+    ]);
   }
 
   #silence(error: unknown): CommandFailure {
