@@ -6,6 +6,7 @@ const shared = { pool: 'forks', environment: 'node', restoreMocks: true, unstubE
 const asked = process.env;
 const withPythonSdk = asked['POLYMQ_PYTHON_SDK'] !== undefined;
 const withGoogleClients = asked['POLYMQ_GOOGLE_CLIENTS'] !== undefined;
+const withTerraform = asked['POLYMQ_TERRAFORM_PROVIDER'] !== undefined;
 const withOtherSdks = asked['POLYMQ_EXAMPLES'] === 'all';
 
 export default defineConfig({
@@ -42,6 +43,7 @@ export default defineConfig({
             ...(withOtherSdks ? [] : ['test/interop/aws/other-sdks.test.ts']),
             ...(withPythonSdk ? [] : ['test/interop/native/python-sdk.test.ts']),
             ...(withGoogleClients ? [] : ['test/interop/gcp/google-clients.test.ts']),
+            ...(withTerraform ? [] : ['test/interop/gcp/terraform.test.ts']),
           ],
           testTimeout: 120_000,
           hookTimeout: 60_000,
