@@ -5,6 +5,7 @@ import { channelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
 import type { LogEvent } from '../../core/log/types.js';
 import type { BrokerOf } from './clients.js';
+import { whileConnected } from './connected.js';
 import { messageJson, newMessages, outgoing, readBody } from './message-json.js';
 import { ANSWER_BYTES_MAX, API_CLIENT, MESSAGES_BYTES_MAX, WAIT_MS_MAX } from './queues.js';
 
@@ -66,10 +67,16 @@ export function logRoutes(app: FastifyInstance, brokerOf: BrokerOf, clock: Clock
     else if (waitMs > 0) {
       const subscription = broker.subscribe({ channel, start: { from: 'sequence', sequence: first } });
       const timer = clock.after(waitMs, () => subscription.close());
-      request.raw.socket.once('close', () => subscription.close());
-      events = await subscription.next(max);
-      timer.cancel();
-      subscription.close();
+      try {
+        events = await whileConnected(
+          request.raw.socket,
+          () => subscription.close(),
+          () => subscription.next(max),
+        );
+      } finally {
+        timer.cancel();
+        subscription.close();
+      }
     }
     return { events: events.map(eventJson), next: (events.at(-1)?.sequence ?? first - 1) + 1 };
   });

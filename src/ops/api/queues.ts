@@ -5,6 +5,7 @@ import { BrokerError } from '../../core/errors.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { Delivery } from '../../core/queue/types.js';
 import type { BrokerOf } from './clients.js';
+import { whileConnected } from './connected.js';
 import { messageJson, MESSAGES_PER_REQUEST_MAX, newMessages, outgoing, readBody } from './message-json.js';
 
 /** Most queues in one answer. */
@@ -94,15 +95,12 @@ export function queueRoutes(app: FastifyInstance, brokerOf: BrokerOf): void {
     const { max, waitMs } = readBody(receiveBody, request.body);
     const channel = existing(brokerOf(request), request.params.channel);
     const gone = new AbortController();
-    request.raw.socket.once('close', () => gone.abort());
-    const deliveries = await brokerOf(request).receive({
-      channel,
-      max,
-      waitMs,
-      maxBytes: ANSWER_BYTES_MAX,
-      handOut: { kind: 'auto' },
-      signal: gone.signal,
-    });
+    const wanted = { channel, max, waitMs, maxBytes: ANSWER_BYTES_MAX, signal: gone.signal };
+    const deliveries = await whileConnected(
+      request.raw.socket,
+      () => gone.abort(),
+      () => brokerOf(request).receive({ ...wanted, handOut: { kind: 'auto' } }),
+    );
     return { messages: deliveries.map(deliveryJson) };
   });
 
