@@ -54,6 +54,7 @@ export class Disasters {
       () => this.#stop(index, process),
       () => this.#pause(process, 50 + random.below(1500)),
       () => this.#pauseInAppend(process),
+      () => this.#pauseInCheckpoint(process),
       () => this.#sever(process),
       () => this.#partition(process),
       () => this.#lossyNetwork(),
@@ -61,9 +62,6 @@ export class Disasters {
       () => this.#slowDisk(process),
       () => this.#moveClock(index),
     ];
-    // Only there: elsewhere it showed, once in 250 seeds, a loss that is not understood yet.
-    if (this.#world.bug === 'no-fencing-of-checkpoints')
-      disasters.push(() => this.#pauseInCheckpoint(process));
     disasters[random.below(disasters.length)]?.();
   }
 

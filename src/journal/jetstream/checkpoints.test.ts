@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../base/clock.js';
+import { deferred } from '../../base/deferred.js';
 import { silentLog } from '../../base/log.js';
 import { randomFrom } from '../../../test/support/random.js';
 import { SimulatedConnection, SimulatedStream } from '../../../test/support/simulated-stream.js';
@@ -80,6 +81,42 @@ describe('checkpoints in a stream', () => {
     await rig.write(second, 200);
     expect(await rig.newest()).toBe('state at 200');
     await expect(rig.finish(first.takeOver(1))).rejects.toMatchObject({ kind: 'precondition' });
+  });
+
+  it('of a later owner stay when one that was paused while it began goes on', async () => {
+    const rig = new Rig();
+    await rig.write(await rig.owner(1), 100);
+    const connection = rig.connect();
+    const subjects = connection.subjects.bind(connection);
+    const [paused, goesOn] = [deferred<undefined>(), deferred<undefined>()];
+    connection.subjects = async () => {
+      paused.resolve(undefined);
+      await goesOn.promise;
+      return subjects();
+    };
+    const second = rig.owner(2, connection);
+    await rig.finish(paused.promise);
+    const third = await rig.owner(3);
+    for (const position of [200, 300]) await rig.write(third, position);
+    goesOn.resolve(undefined);
+    await rig.finish(second);
+    expect(await rig.newest()).toBe('state at 300');
+  });
+
+  it('that were never listed go when the next owner begins', async () => {
+    const rig = new Rig();
+    const connection = rig.connect();
+    const owner = await rig.owner(1, connection);
+    await rig.write(owner, 100);
+    const publish = connection.publish.bind(connection);
+    connection.publish = (subject, payload, expected) =>
+      subject === names.head ? Promise.reject(new Error('ended')) : publish(subject, payload, expected);
+    await expect(rig.write(owner, 200)).rejects.toMatchObject({ kind: 'unavailable' });
+    const count = async (): Promise<number> => (await rig.finish(rig.connect().subjects())).length;
+    expect(await count()).toBe(3);
+    await rig.owner(2);
+    expect(await count()).toBe(2);
+    expect(await rig.newest()).toBe('state at 100');
   });
 
   it('fall back to the one before when the newest is damaged, and never to nothing', async () => {

@@ -112,7 +112,7 @@ export class Checkpoints {
   ): Promise<void> {
     if (this.#isUnsure) await this.#findHead();
     this.#count += 1;
-    const id = `${this.#writer}-${this.#count}`;
+    const id = idOf(this.#writer, this.#count);
     const subject = this.#names.checkpoint(id);
     const bytes = Buffer.concat([index, ...parts]);
     const { firstSeq, lastSeq } = await this.#writeParts(subject, bytes);
@@ -152,9 +152,17 @@ export class Checkpoints {
         if (isLater || tries >= TRIES) throw error;
       }
     }
-    const listed = new Set([this.#names.head, ...this.#known.map(({ id }) => this.#names.checkpoint(id))]);
-    for (const subject of await this.#stream.subjects())
-      if (!listed.has(subject)) await this.#stream.purge(subject);
+    await this.#removeLeftovers();
+  }
+
+  /** Of earlier owners only: this one may have been paused, and what a later one wrote is listed by a head not known here. */
+  async #removeLeftovers(): Promise<void> {
+    const listed = new Set(this.#known.map(({ id }) => id));
+    for (const subject of await this.#stream.subjects()) {
+      const id = this.#names.checkpointOf(subject);
+      if (id === undefined || listed.has(id) || writerOf(id) >= this.#writer) continue;
+      await this.#stream.purge(subject);
+    }
   }
 
   /** The writer of the head that is there; 0 = nobody. */
@@ -243,6 +251,15 @@ export class Checkpoints {
     const bytes = Buffer.concat(sorted);
     return bytes.length === manifest.bytes && crc32(bytes) === manifest.crc ? bytes : undefined;
   }
+}
+
+/** Writers rise from owner to owner, so an id is never used again and says who came first. */
+function idOf(writer: number, count: number): string {
+  return `${writer}-${count}`;
+}
+
+function writerOf(id: string): number {
+  return Number(id.split('-', 1)[0]);
 }
 
 /** Parts carry their number, so one that is stored twice does no harm. */

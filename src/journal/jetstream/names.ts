@@ -13,6 +13,8 @@ export interface JournalNames {
   readonly allCheckpoints: string;
   readonly head: string;
   checkpoint(id: string): string;
+  /** The id of a checkpoint's subject, or undefined. */
+  checkpointOf(subject: string): string | undefined;
 }
 
 /** `prefix`: letters, digits, `-` and `_`; one a cluster. */
@@ -25,12 +27,17 @@ export function journalNames(prefix: string, partition: number): JournalNames {
     mark: `${base}.mark`,
     extent: (number) => `${base}.extent.${number}`,
     extentOf: (subject) => {
-      const begin = `${base}.extent.`;
-      return subject.startsWith(begin) ? Number(subject.slice(begin.length)) : undefined;
+      const number = behind(`${base}.extent.`, subject);
+      return number === undefined ? undefined : Number(number);
     },
     all: `${base}.>`,
     allCheckpoints: `${checkpoints}.>`,
     head: `${checkpoints}.head`,
     checkpoint: (id) => `${checkpoints}.data.${id}`,
+    checkpointOf: (subject) => behind(`${checkpoints}.data.`, subject),
   };
+}
+
+function behind(begin: string, subject: string): string | undefined {
+  return subject.startsWith(begin) ? subject.slice(begin.length) : undefined;
 }
