@@ -70,7 +70,7 @@ export const awsConfigSchema = z.object({
     .min(1)
     .default(120_000)
     .describe('Messages of one queue that may be in flight; receives give no more then.'),
-  connectionsMax: z.number().int().min(1).default(10_000).describe('Open connections.'),
+  connectionsMax: z.number().int().min(1).default(20_000).describe('Open connections.'),
   bodyBytesMax: z
     .number()
     .int()
