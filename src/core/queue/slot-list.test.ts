@@ -15,6 +15,16 @@ function slots(table: MessageTable, list: SlotList): number[] {
   return out;
 }
 
+/** Counts the looks at slots. */
+class WatchedTable extends MessageTable {
+  looks = 0;
+
+  override sequence(slot: number): number {
+    this.looks++;
+    return super.sequence(slot);
+  }
+}
+
 describe('slot list', () => {
   it('is an array that never moves its elements', () => {
     const step = fc.tuple(
@@ -55,6 +65,37 @@ describe('slot list', () => {
         expect(table.used).toBe(model.length);
       }),
     );
+  });
+
+  it('takes a row of returns back in a few steps each, however many came back before', () => {
+    const table = new WatchedTable();
+    const list = new SlotList();
+    const rows = 100;
+    const perRow = 100;
+    const waiting = slotWith(table, rows * perRow);
+    list.append(table, waiting);
+    for (let row = 0; row < rows; row++) {
+      // As leases that end together come back: the highest first.
+      for (let n = perRow - 1; n >= 0; n--) list.insertBySequence(table, slotWith(table, row * perRow + n));
+    }
+    expect(table.looks).toBeLessThan(8 * rows * perRow);
+    expect(slots(table, list).map((slot) => table.sequence(slot))).toEqual(
+      Array.from({ length: rows * perRow + 1 }, (_, n) => n),
+    );
+  });
+
+  it('goes on from where it was when the front is taken meanwhile', () => {
+    const table = new WatchedTable();
+    const list = new SlotList();
+    list.append(table, slotWith(table, 20_000));
+    for (let n = 0; n < 10_000; n++) {
+      list.insertBySequence(table, slotWith(table, n));
+      if (n % 3 > 0) continue;
+      const front = list.head;
+      list.remove(table, front);
+      table.release(front);
+    }
+    expect(table.looks).toBeLessThan(80_000);
   });
 });
 
