@@ -3,8 +3,8 @@ import type { BidiCall, BidiHandler, ServerStreamCall, ServiceHandlers, UnaryCal
 import type { ServiceDefinition } from './grpc-service.js';
 import type { GrpcStatus } from './grpc-status.js';
 import type { CallMetadata, StreamCallEvent } from './grpc/handlers.js';
-import { BrokerError } from '../../core/errors.js';
-import { ANONYMOUS, clientIdOf, shownToken, type Identity, type Shown } from './identity.js';
+import { ANONYMOUS, clientIdOf, shownToken, watchShown, type Identity, type Shown } from './identity.js';
+import { TokenBoundCall } from './token-bound-call.js';
 
 export interface ClientHandlersOptions {
   readonly service: ServiceDefinition;
@@ -55,9 +55,10 @@ class ClientHandlers {
     this.#options = options;
   }
 
-  /** A method with one request and one answer: who may ask may have the answer, too. */
+  /** A method with one request and one answer. */
   unary(name: string): (call: Unary) => void {
-    return (call) => void this.#identify(call, (shown) => this.#runSingle(name, call, shown));
+    return (call) =>
+      void this.#identify(call, (shown) => this.#runSingle(name, this.#boundToToken(call), shown));
   }
 
   /** A method with one request and a stream of answers. */
@@ -134,12 +135,17 @@ class ClientHandlers {
   /** What lasts longer than the token it began with is cut when that ends. */
   #endWithToken(call: Subscription | Stream): void {
     const { identity, refusal } = this.#options;
-    const token = shownToken(identity, shownOn(call));
-    if (token === undefined) return;
-    const forget = identity.watch(token, () =>
-      call.cut(refusal(new BrokerError('unauthenticated', 'the token has ended'))),
+    call.on(
+      'close',
+      watchShown(identity, shownOn(call), (ended) => call.cut(refusal(ended))),
     );
-    call.on('close', forget);
+  }
+
+  #boundToToken(call: Unary): Unary {
+    const { identity, refusal } = this.#options;
+    const shown = shownOn(call);
+    if (shownToken(identity, shown) === undefined) return call;
+    return new TokenBoundCall(call, (over) => watchShown(identity, shown, (ended) => over(refusal(ended))));
   }
 
   #clientOf(clientId: string | undefined): Client {

@@ -26,6 +26,20 @@ export function shownToken(identity: Identity, { authorization }: Shown): string
   return token === '' ? undefined : token;
 }
 
+/**
+ * Calls `over` with the refusal, once, when the token that a peer shows is good no longer; never when it shows none. Gives the
+ * way to forget it. Whatever waits or lasts on behalf of a peer is watched so.
+ */
+export function watchShown(
+  identity: Identity,
+  shown: Shown,
+  over: (refusal: BrokerError) => void,
+): () => void {
+  const token = shownToken(identity, shown);
+  if (token === undefined) return () => undefined;
+  return identity.watch(token, () => over(new BrokerError('unauthenticated', 'the token has ended')));
+}
+
 /** What a peer showed of itself. */
 export interface Shown {
   /** The `authorization` header or metadata, as it came. */

@@ -285,6 +285,42 @@ describe('a client behind a policy', () => {
     expect(await reader.broker.peek(name('jobs'), 1)).toHaveLength(1);
   });
 
+  it('a replaced policy ends what waits, with the refusal; what comes is for others', async () => {
+    const { broker, gate: own, client } = await gate();
+    await broker.change([
+      { do: 'create-queue', channel: name('jobs') },
+      { do: 'create-log', channel: name('f') },
+    ]);
+    own.replace(
+      new AccessPolicy([...RULES, { clientId: 'reader', channel: 'f', kinds: ['log'], accesses: ['read'] }]),
+    );
+    const { broker: reader } = client('reader');
+    const wanted = { channel: name('jobs'), max: 1, handOut: { kind: 'auto' } } as const;
+    const waiting = outcome(() => reader.receive({ ...wanted, waitMs: 60_000 }));
+    const subscription = reader.subscribe({ channel: name('f'), start: { from: 'new' } });
+    const next = outcome(() => subscription.next(1));
+    own.replace(new AccessPolicy(RULES.slice(0, 2)));
+    expect(await waiting).toBeInstanceOf(AccessDenied);
+    expect(await next).toBeInstanceOf(AccessDenied);
+    expect(broker.queueStats(name('jobs'))?.waiters).toBe(0);
+    await broker.send([{ channel: name('jobs'), body }]);
+    expect(await client('owner').broker.receive({ ...wanted, waitMs: 0 })).toHaveLength(1);
+  });
+
+  it('a wait ends with its signal, and is no longer looked at then', async () => {
+    const { broker, gate: own, client } = await gate();
+    await broker.change([{ do: 'create-queue', channel: name('jobs') }]);
+    const { broker: reader } = client('reader');
+    const gone = new AbortController();
+    const wanted = { channel: name('jobs'), max: 1, handOut: { kind: 'auto' }, waitMs: 60_000 } as const;
+    const waiting = reader.receive({ ...wanted, signal: gone.signal });
+    gone.abort();
+    expect(await waiting).toEqual([]);
+    expect(await reader.receive({ ...wanted, signal: gone.signal })).toEqual([]);
+    own.replace(new AccessPolicy([]));
+    expect(own.refusals.every(({ count }) => count === 0)).toBe(true);
+  });
+
   it('what is for connectors is refused', async () => {
     const { client } = await gate();
     const { broker } = client('owner');

@@ -27,6 +27,7 @@ import type {
   SettleResult,
 } from '../queue/types.js';
 import type { Change, RegistryView } from '../registry/types.js';
+import { AllowedWaits } from './allowed-waits.js';
 import { AuthorizedLive } from './authorized-live.js';
 import type { GatedClient, PolicyGate } from './gatekeeper.js';
 import type { Access, ResourceKind } from './resource.js';
@@ -40,12 +41,14 @@ export class AuthorizedBroker implements Broker {
   readonly #gate: PolicyGate;
   readonly #broker: Broker;
   readonly #client: GatedClient;
+  readonly #waits: AllowedWaits;
   readonly live: AuthorizedLive;
 
   constructor(gate: PolicyGate, client: GatedClient) {
     this.#gate = gate;
     this.#broker = gate.broker;
     this.#client = client;
+    this.#waits = new AllowedWaits(gate, client);
     this.live = new AuthorizedLive(gate, client);
   }
 
@@ -108,34 +111,12 @@ export class AuthorizedBroker implements Broker {
 
   async receive(request: ReceiveRequest): Promise<readonly Delivery[]> {
     this.#require('queue', 'read', request.channel);
-    return this.#broker.receive(request);
+    return request.waitMs > 0 ? this.#waits.receive(request) : this.#broker.receive(request);
   }
 
   consume(request: ConsumeRequest): Consumer {
-    const requirement = { kind: 'queue', access: 'read', channel: request.channel } as const;
     this.#require('queue', 'read', request.channel);
-    let forget = (): void => undefined;
-    const consumer = this.#broker.consume({
-      ...request,
-      onCancel: (reason) => {
-        forget();
-        request.onCancel(reason);
-      },
-    });
-    forget = this.#gate.track(this.#client, {
-      requirement,
-      end: (reason) => {
-        consumer.cancel();
-        request.onCancel(reason);
-      },
-    });
-    return {
-      grant: (count, bytes) => consumer.grant(count, bytes),
-      cancel: () => {
-        forget();
-        consumer.cancel();
-      },
-    };
+    return this.#waits.consume(request);
   }
 
   async settle(request: SettleRequest): Promise<SettleResult> {
@@ -163,6 +144,11 @@ export class AuthorizedBroker implements Broker {
   async purge(channel: ChannelName, scope: PurgeScope): Promise<PurgeResult> {
     this.#require('queue', 'read', channel);
     return this.#broker.purge(channel, scope);
+  }
+
+  lettersInto(channel: ChannelName): Promise<void> | undefined {
+    this.#requireSight('queue', channel);
+    return this.#broker.lettersInto(channel);
   }
 
   queueStats(channel: ChannelName): QueueStats | undefined {
@@ -194,18 +180,8 @@ export class AuthorizedBroker implements Broker {
   }
 
   subscribe(request: SubscribeRequest): LogSubscription {
-    const requirement = { kind: 'log', access: 'read', channel: request.channel } as const;
     this.#require('log', 'read', request.channel);
-    const subscription = this.#broker.subscribe(request);
-    const forget = this.#gate.track(this.#client, { requirement, end: () => subscription.close() });
-    return {
-      next: (max) => subscription.next(max),
-      advance: (sequence) => subscription.advance(sequence),
-      close: () => {
-        forget();
-        subscription.close();
-      },
-    };
+    return this.#waits.subscribe(request);
   }
 
   async readLog(request: LogReadRequest): Promise<readonly LogEvent[]> {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Broker } from '../../core/broker-api.js';
-import type { BrokerOf } from './clients.js';
+import type { ApiClients } from './clients.js';
 import { channelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
 
@@ -12,20 +12,20 @@ const newAlias = z.strictObject({ alias: z.string(), channel: z.string() });
  * - `POST /api/v1/aliases` with `{ alias, channel }` → 201 with it; the same alias again is fine, to another channel 409
  * - `DELETE /api/v1/aliases/{alias}` → 204; 404 when there is none
  */
-export function aliasRoutes(app: FastifyInstance, brokerOf: BrokerOf): void {
-  app.get('/api/v1/aliases', (request) => ({ aliases: brokerOf(request).aliases() }));
+export function aliasRoutes(app: FastifyInstance, clients: ApiClients): void {
+  app.get('/api/v1/aliases', (request) => ({ aliases: clients.brokerOf(request).aliases() }));
 
   app.post('/api/v1/aliases', async (request, reply) => {
     const body = newAlias.safeParse(request.body);
     if (!body.success)
       throw new BrokerError('invalid-argument', 'the body must be {"alias": "…", "channel": "…"}');
     const { alias, channel } = body.data;
-    await setAlias(brokerOf(request), { alias, channel });
+    await setAlias(clients.brokerOf(request), { alias, channel });
     return reply.status(201).send({ alias, channel });
   });
 
   app.delete<{ Params: { alias: string } }>('/api/v1/aliases/:alias', async (request, reply) => {
-    const broker = brokerOf(request);
+    const broker = clients.brokerOf(request);
     const alias = channelName(request.params.alias);
     if (!broker.aliases().some((known) => known.alias === alias)) {
       throw new BrokerError('not-found', `there is no alias ${alias}`);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { IdSource } from '../../base/ids.js';
 import type { Broker } from '../../core/broker-api.js';
 import { channelName } from '../../core/channel-name.js';
-import type { BrokerOf } from './clients.js';
+import type { ApiClients } from './clients.js';
 import { newMessages, outgoing, readBody } from './message-json.js';
 import { API_CLIENT, MESSAGES_BYTES_MAX } from './queues.js';
 
@@ -26,10 +26,10 @@ interface ChannelJson {
  * - `GET /api/v1/channels?prefix=&kind=` → `{ channels: [{ kind, channel, messages, subscribers }], more }`: of every kind, by name
  * - `POST /api/v1/events/{channel}` with `{ messages: [{ body, … }] }` → 200 with `{ subscribers }`: live, to whoever listens now
  */
-export function channelRoutes(app: FastifyInstance, brokerOf: BrokerOf, ids: IdSource): void {
+export function channelRoutes(app: FastifyInstance, clients: ApiClients, ids: IdSource): void {
   app.get<{ Querystring: unknown }>('/api/v1/channels', (request) => {
     const { prefix, kind } = readBody(listQuery, request.query);
-    const channels = channelsOf(brokerOf(request), prefix)
+    const channels = channelsOf(clients.brokerOf(request), prefix)
       .filter((channel) => kind === undefined || channel.kind === kind)
       .sort((a, b) => (a.channel < b.channel ? -1 : 1));
     return {
@@ -41,7 +41,7 @@ export function channelRoutes(app: FastifyInstance, brokerOf: BrokerOf, ids: IdS
   const sending = { bodyLimit: MESSAGES_BYTES_MAX };
   app.post<{ Params: { channel: string } }>('/api/v1/events/:channel', sending, (request) => {
     const channel = channelName(request.params.channel);
-    const { live } = brokerOf(request);
+    const { live } = clients.brokerOf(request);
     const { messages } = readBody(newMessages, request.body);
     let subscribers = 0;
     for (const message of messages) {

@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { peerNameOf, type TlsSource } from '../../connectors/kit/tls-gate.js';
-import { ANONYMOUS, clientIdOf, type Identity } from '../../connectors/kit/identity.js';
+import { ANONYMOUS, clientIdOf, watchShown, type Identity } from '../../connectors/kit/identity.js';
 import type { Gatekeeper } from '../../core/access/gatekeeper.js';
 import type { Broker } from '../../core/broker-api.js';
+import type { BrokerError } from '../../core/errors.js';
+import { whileConnected } from './connected.js';
 
 export interface ApiAccess {
   readonly gate: Gatekeeper;
@@ -15,14 +17,21 @@ const OPEN_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics'
 /** Where a client says who it is when it need not show it. */
 const CLIENT_ID_HEADER = 'x-client-id';
 
-/** The broker as the sender of a request may use it. */
-export type BrokerOf = (request: FastifyRequest) => Broker;
+/** Who sends each request, and for how long. */
+export class ApiClients {
+  readonly #access: ApiAccess;
+  readonly #brokers = new WeakMap<FastifyRequest, Broker>();
 
-/** Finds out who sends each request before it is looked at; gives what the routes get their broker from. */
-export function identifyClients(app: FastifyInstance, { gate, identity, tls }: ApiAccess): BrokerOf {
-  const brokers = new WeakMap<FastifyRequest, Broker>();
-  app.addHook('onRequest', async (request) => {
-    if (OPEN_PATHS.has(request.routeOptions.url ?? '')) return;
+  /** Finds it out before a request is looked at. */
+  constructor(app: FastifyInstance, access: ApiAccess) {
+    this.#access = access;
+    app.addHook('onRequest', async (request) => {
+      if (!OPEN_PATHS.has(request.routeOptions.url ?? '')) await this.#identify(request);
+    });
+  }
+
+  async #identify(request: FastifyRequest): Promise<void> {
+    const { gate, identity, tls } = this.#access;
     const { authorization } = request.headers;
     const shown = await clientIdOf(identity, {
       authorization,
@@ -30,11 +39,42 @@ export function identifyClients(app: FastifyInstance, { gate, identity, tls }: A
     });
     const claimed = request.headers[CLIENT_ID_HEADER];
     const clientId = shown ?? (typeof claimed === 'string' && claimed !== '' ? claimed : ANONYMOUS);
-    brokers.set(request, gate.clientOf(clientId).broker);
-  });
-  return (request) => {
-    const broker = brokers.get(request);
+    this.#brokers.set(request, gate.clientOf(clientId).broker);
+  }
+
+  /** The broker as the sender of a request may use it. */
+  brokerOf(request: FastifyRequest): Broker {
+    const broker = this.#brokers.get(request);
     if (broker === undefined) throw new Error('nobody asked who sends this');
     return broker;
-  };
+  }
+
+  /** Calls `over` once, when the token of a request is good no longer. Gives the way to forget it. */
+  watch(request: FastifyRequest, over: (refusal: BrokerError) => void): () => void {
+    const { authorization } = request.headers;
+    return watchShown(this.#access.identity, { authorization, peerName: undefined }, over);
+  }
+
+  /**
+   * Waits for what `find` finds, until the client is gone or its token ends: then `giveUp` is called. Rejects with the refusal when
+   * the token ended and nothing was found; what was found before that is the client's.
+   */
+  async wait<T>(
+    request: FastifyRequest,
+    giveUp: () => void,
+    find: () => Promise<readonly T[]>,
+  ): Promise<readonly T[]> {
+    let refusal: BrokerError | undefined;
+    const forget = this.watch(request, (ended) => {
+      refusal = ended;
+      giveUp();
+    });
+    try {
+      const found = await whileConnected(request.raw.socket, giveUp, find);
+      if (found.length === 0 && refusal !== undefined) throw refusal;
+      return found;
+    } finally {
+      forget();
+    }
+  }
 }

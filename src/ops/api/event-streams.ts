@@ -1,11 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Clock, Timer } from '../../base/clock.js';
-import { shownToken, type Identity } from '../../connectors/kit/identity.js';
 import { BrokerError } from '../../core/errors.js';
 import type { LiveMessage, LiveSink, LiveSubscription, LiveTraffic } from '../../core/live/types.js';
-import type { BrokerOf } from './clients.js';
+import type { ApiClients } from './clients.js';
 import { messageJson, readBody } from './message-json.js';
 
 /** An empty line shows that the stream lives while nothing comes. */
@@ -15,20 +14,16 @@ export const EVENT_STREAMS_MAX = 100;
 
 const streamQuery = z.object({ group: z.string().default('') });
 
-export interface EventStreamsParts {
-  readonly brokerOf: BrokerOf;
-  readonly identity: Identity;
-  readonly clock: Clock;
-}
-
 /** Live events over HTTP, for as long as the client stays. */
 export class EventStreams {
-  readonly #parts: EventStreamsParts;
+  readonly #clients: ApiClients;
+  readonly #clock: Clock;
   readonly #open = new Set<EventStream>();
   #isClosed = false;
 
-  constructor(parts: EventStreamsParts) {
-    this.#parts = parts;
+  constructor(clients: ApiClients, clock: Clock) {
+    this.#clients = clients;
+    this.#clock = clock;
   }
 
   /**
@@ -45,13 +40,13 @@ export class EventStreams {
         if (this.#isClosed) throw new BrokerError('draining', 'the broker shuts down');
         if (this.#open.size >= EVENT_STREAMS_MAX)
           throw new BrokerError('unavailable', 'too many streams of events are open');
-        const { live } = this.#parts.brokerOf(request);
-        const stream = new EventStream(reply.raw, this.#parts.clock);
+        const { live } = this.#clients.brokerOf(request);
+        const stream = new EventStream(reply.raw, this.#clock);
         // Refused before anything is written: what is wrong is answered as for every call.
         stream.subscribe(live, request.params.pattern, group);
         reply.hijack();
         this.#open.add(stream);
-        const forget = this.#watchToken(request, stream);
+        const forget = this.#clients.watch(request, (refusal) => stream.end(refusal));
         reply.raw.once('close', () => {
           forget();
           stream.leave();
@@ -66,13 +61,6 @@ export class EventStreams {
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#open) stream.end(new BrokerError('draining', 'the broker shuts down'));
-  }
-
-  #watchToken(request: FastifyRequest, stream: EventStream): () => void {
-    const { identity } = this.#parts;
-    const token = shownToken(identity, { authorization: request.headers.authorization, peerName: undefined });
-    if (token === undefined) return () => undefined;
-    return identity.watch(token, () => stream.end(new BrokerError('unauthenticated', 'the token has ended')));
   }
 }
 

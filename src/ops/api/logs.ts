@@ -4,8 +4,7 @@ import type { Clock } from '../../base/clock.js';
 import { channelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
 import type { LogEvent } from '../../core/log/types.js';
-import type { BrokerOf } from './clients.js';
-import { whileConnected } from './connected.js';
+import type { ApiClients } from './clients.js';
 import { messageJson, newMessages, outgoing, readBody } from './message-json.js';
 import { ANSWER_BYTES_MAX, API_CLIENT, MESSAGES_BYTES_MAX, WAIT_MS_MAX } from './queues.js';
 
@@ -30,9 +29,9 @@ interface OfChannel {
  * - `GET /api/v1/logs/{channel}/events?from=&max=&waitMs=` → `{ events, next }`: from that sequence on, `next` is where to go on;
  *   `last=n` instead of `from` begins n events before the end. With `waitMs`, an answer without events waits that long for one.
  */
-export function logRoutes(app: FastifyInstance, brokerOf: BrokerOf, clock: Clock): void {
+export function logRoutes(app: FastifyInstance, clients: ApiClients, clock: Clock): void {
   app.get<{ Querystring: { prefix?: string } }>('/api/v1/logs', (request) => {
-    const broker = brokerOf(request);
+    const broker = clients.brokerOf(request);
     const names = broker.logs(request.query.prefix ?? '');
     return {
       logs: names
@@ -47,7 +46,7 @@ export function logRoutes(app: FastifyInstance, brokerOf: BrokerOf, clock: Clock
   app.post<OfChannel>('/api/v1/logs/:channel/events', sending, async (request, reply) => {
     const channel = channelName(request.params.channel);
     const { messages } = readBody(newMessages, request.body);
-    const stored = await brokerOf(request).append(
+    const stored = await clients.brokerOf(request).append(
       messages.map((message) => outgoing(channel, API_CLIENT, message)),
       { createMissing: true },
     );
@@ -55,7 +54,7 @@ export function logRoutes(app: FastifyInstance, brokerOf: BrokerOf, clock: Clock
   });
 
   app.get<OfChannel & { Querystring: unknown }>('/api/v1/logs/:channel/events', async (request) => {
-    const broker = brokerOf(request);
+    const broker = clients.brokerOf(request);
     const channel = channelName(request.params.channel);
     const { from, last, max, waitMs } = readBody(eventsQuery, request.query);
     const stats = broker.logStats(channel);
@@ -68,8 +67,8 @@ export function logRoutes(app: FastifyInstance, brokerOf: BrokerOf, clock: Clock
       const subscription = broker.subscribe({ channel, start: { from: 'sequence', sequence: first } });
       const timer = clock.after(waitMs, () => subscription.close());
       try {
-        events = await whileConnected(
-          request.raw.socket,
+        events = await clients.wait(
+          request,
           () => subscription.close(),
           () => subscription.next(max),
         );

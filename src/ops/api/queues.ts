@@ -4,8 +4,7 @@ import { channelName, type ChannelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { Delivery } from '../../core/queue/types.js';
-import type { BrokerOf } from './clients.js';
-import { whileConnected } from './connected.js';
+import type { ApiClients } from './clients.js';
 import { messageJson, MESSAGES_PER_REQUEST_MAX, newMessages, outgoing, readBody } from './message-json.js';
 
 /** Most queues in one answer. */
@@ -44,9 +43,9 @@ interface OfChannel {
  * - `POST /api/v1/queues/{channel}/purge` with `{ delayed, inFlight }` → `{ ready, delayed, inFlight }`
  * - `POST /api/v1/queues/{channel}/move` with `{ to, max }` → `{ moved }`: to the other queue, each in one step; 0 = nothing is ready
  */
-export function queueRoutes(app: FastifyInstance, brokerOf: BrokerOf): void {
+export function queueRoutes(app: FastifyInstance, clients: ApiClients): void {
   app.get<{ Querystring: { prefix?: string } }>('/api/v1/queues', (request) => {
-    const broker = brokerOf(request);
+    const broker = clients.brokerOf(request);
     const names = broker.queues(request.query.prefix ?? '');
     return {
       queues: names
@@ -61,7 +60,7 @@ export function queueRoutes(app: FastifyInstance, brokerOf: BrokerOf): void {
   app.post<OfChannel>('/api/v1/queues/:channel/messages', sending, async (request, reply) => {
     const channel = channelName(request.params.channel);
     const { messages } = readBody(newMessages, request.body);
-    const outcomes = await brokerOf(request).send(
+    const outcomes = await clients.brokerOf(request).send(
       messages.map((message) => outgoing(channel, API_CLIENT, message)),
       { createMissing: true },
     );
@@ -77,9 +76,9 @@ export function queueRoutes(app: FastifyInstance, brokerOf: BrokerOf): void {
   app.get<OfChannel & { Querystring: { max?: string } }>(
     '/api/v1/queues/:channel/messages',
     async (request) => {
-      const channel = existing(brokerOf(request), request.params.channel);
+      const channel = existing(clients.brokerOf(request), request.params.channel);
       const max = readBody(count.default(10), numberOf(request.query.max));
-      const messages = await brokerOf(request).peek(channel, max);
+      const messages = await clients.brokerOf(request).peek(channel, max);
       return {
         messages: messages.map(({ message, sequence, enqueuedAt, receiveCount }) => ({
           ...messageJson(message),
@@ -93,26 +92,26 @@ export function queueRoutes(app: FastifyInstance, brokerOf: BrokerOf): void {
 
   app.post<OfChannel>('/api/v1/queues/:channel/receive', async (request) => {
     const { max, waitMs } = readBody(receiveBody, request.body);
-    const channel = existing(brokerOf(request), request.params.channel);
+    const channel = existing(clients.brokerOf(request), request.params.channel);
     const gone = new AbortController();
     const wanted = { channel, max, waitMs, maxBytes: ANSWER_BYTES_MAX, signal: gone.signal };
-    const deliveries = await whileConnected(
-      request.raw.socket,
+    const deliveries = await clients.wait(
+      request,
       () => gone.abort(),
-      () => brokerOf(request).receive({ ...wanted, handOut: { kind: 'auto' } }),
+      () => clients.brokerOf(request).receive({ ...wanted, handOut: { kind: 'auto' } }),
     );
     return { messages: deliveries.map(deliveryJson) };
   });
 
   app.post<OfChannel>('/api/v1/queues/:channel/purge', (request) => {
     const { delayed, inFlight } = readBody(purgeBody, request.body);
-    const broker = brokerOf(request);
+    const broker = clients.brokerOf(request);
     return broker.purge(existing(broker, request.params.channel), { ready: true, delayed, inFlight });
   });
 
   app.post<OfChannel>('/api/v1/queues/:channel/move', async (request) => {
     const { to, max } = readBody(moveBody, request.body);
-    const broker = brokerOf(request);
+    const broker = clients.brokerOf(request);
     return { moved: await move(broker, existing(broker, request.params.channel), { to, max }) };
   });
 }

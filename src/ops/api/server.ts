@@ -12,7 +12,7 @@ import type { Readiness } from '../health.js';
 import type { Metrics } from '../metrics.js';
 import { aliasRoutes } from './aliases.js';
 import { channelRoutes } from './channels.js';
-import { identifyClients, type ApiAccess } from './clients.js';
+import { ApiClients, type ApiAccess } from './clients.js';
 import { HTTP_STATUS } from './errors.js';
 import { EventStreams } from './event-streams.js';
 import { logRoutes } from './logs.js';
@@ -106,7 +106,7 @@ export function buildApi(options: ApiOptions): {
     }),
   );
 
-  const brokerOf = identifyClients(app, options);
+  const clients = new ApiClients(app, options);
 
   app.get('/health', () => ({ status: 'healthy', version: options.version }));
   app.get('/ready', (_request, reply) => {
@@ -120,12 +120,11 @@ export function buildApi(options: ApiOptions): {
     if (options.cluster === undefined) throw new BrokerError('not-found', 'this broker runs alone');
     return options.cluster();
   });
-  aliasRoutes(app, brokerOf);
-  queueRoutes(app, brokerOf);
-  logRoutes(app, brokerOf, options.clock);
-  channelRoutes(app, brokerOf, options.ids);
-  const { identity, clock } = options;
-  const streams = new EventStreams({ brokerOf, identity, clock });
+  aliasRoutes(app, clients);
+  queueRoutes(app, clients);
+  logRoutes(app, clients, options.clock);
+  channelRoutes(app, clients, options.ids);
+  const streams = new EventStreams(clients, options.clock);
   streams.addTo(app);
   return { app, streams };
 }

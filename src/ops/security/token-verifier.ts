@@ -77,9 +77,9 @@ export class TokenVerifier implements Identity {
 
   /** The token was verified: what it says of its end can be believed. */
   #endInTime(watch: Watch): void {
-    const { exp } = decodeJwt(watch.token);
-    if (exp === undefined) return;
-    const leftMs = goodUntilOf(exp) - this.#clock.now();
+    const goodUntil = this.#known.get(watch.token)?.goodUntil ?? goodUntilOf(decodeJwt(watch.token).exp);
+    if (goodUntil === Infinity) return;
+    const leftMs = goodUntil - this.#clock.now();
     if (leftMs <= 0) this.#end(watch);
     // Timers may come early when they are set for long.
     else watch.timer = this.#clock.after(leftMs, () => this.#endInTime(watch));

@@ -14,6 +14,8 @@ const SECRET = 'a secret that is long enough for this algorithm: 0123456789';
 const REFUSED = 'Error 421: authentication verification failed, ';
 /** How far the issuer's clock may be from ours. */
 const TOLERANCE_MS = 5_000;
+/** Of clients that outwait their token. */
+const PATIENCE_MS = 3_600_000;
 
 let clock: ManualClock;
 let server: NativeServer;
@@ -110,6 +112,53 @@ describe('when a token ends', () => {
     await until(() => server.broker.queueStats('q' as never)?.waiters === 0);
     await long.send({ Channel: 'q', Body: text('x') });
     expect((await long.receive('q')).Messages[0]!.Attributes.ReceiveCount).toBe(1);
+  });
+
+  it('a call that waits for messages is refused, and the next message is for others', async () => {
+    const short = await client(60);
+    const long = await client(3600);
+    const receive = { ClientID: 'c', Channel: 'q', MaxNumberOfMessages: 1, WaitTimeSeconds: 3_000 };
+    const overGrpc = short
+      .call('ReceiveQueueMessages', receive, PATIENCE_MS)
+      .catch((error: unknown) => error);
+    const overRest = fetch(`${server.restUrl}/queue/receive`, {
+      method: 'POST',
+      headers: { authorization: await token(60) },
+      body: JSON.stringify(receive),
+    });
+    await until(() => server.broker.queueStats('q' as never)?.waiters === 2);
+    await pass(clock, 60_000 + TOLERANCE_MS - 50);
+    expect(server.broker.queueStats('q' as never)?.waiters).toBe(2);
+    await pass(clock, 50);
+    expect(await overGrpc).toMatchObject({ code: 16, details: REFUSED });
+    const answer = await overRest;
+    expect([answer.status, await answer.json()]).toEqual([
+      401,
+      { is_error: true, message: REFUSED, data: null },
+    ]);
+    expect(server.broker.queueStats('q' as never)?.waiters).toBe(0);
+    await long.send({ Channel: 'q', Body: text('x') });
+    expect((await long.receive('q')).Messages[0]!.Attributes.ReceiveCount).toBe(1);
+  });
+
+  it('a request that waits for its answer is refused', async () => {
+    const short = await client(60);
+    const long = await client(3600);
+    const served = long.serve({ Channel: 'c', SubscribeTypeData: 3 });
+    await until(() => figures().subscribers === 1);
+    const ask = { ClientID: 'me', Channel: 'c', RequestTypeData: 1, Body: text('x'), Timeout: 600_000 };
+    const asked = short.call('SendRequest', ask, PATIENCE_MS).catch((error: unknown) => error);
+    await served.has(1);
+    await pass(clock, 60_000 + TOLERANCE_MS);
+    expect(await asked).toMatchObject({ code: 16, details: REFUSED });
+  });
+
+  it('calls that were answered in time leave nothing behind', async () => {
+    const short = await client(60);
+    await short.send({ Channel: 'q', Body: text('x') });
+    const before = clock.pending;
+    expect((await short.receive('q', { waitSeconds: 60 })).Messages).toHaveLength(1);
+    expect(clock.pending).toBeLessThanOrEqual(before);
   });
 
   it('a WebSocket is told why, and closed', async () => {
