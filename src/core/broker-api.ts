@@ -58,6 +58,11 @@ export interface Broker {
   peek(channel: ChannelName, max: number): Promise<readonly PeekedMessage[]>;
   /** Removes everything in the scope, however deep, as one operation. */
   purge(channel: ChannelName, scope: PurgeScope): Promise<PurgeResult>;
+  /**
+   * Resolves when the dead letters that are on their way into the queue now are there: those of settlements, sends and lives that
+   * ended before. Also when that takes too long or fails. Undefined, mostly: there are none.
+   */
+  lettersInto(channel: ChannelName): Promise<void> | undefined;
   queueStats(channel: ChannelName): QueueStats | undefined;
   /** Queues (no sub-channels) whose name begins with `prefix`, by name. */
   queues(prefix: string): readonly ChannelName[];

@@ -236,6 +236,10 @@ class LocalBroker implements OpenBroker {
     return this.#queues.purge(channel, scope);
   }
 
+  lettersInto(channel: ChannelName): Promise<void> | undefined {
+    return this.#queues.lettersInto(channel);
+  }
+
   queueStats(channel: ChannelName): QueueStats | undefined {
     return this.#queues.stats(channel);
   }
@@ -345,6 +349,7 @@ class LocalBroker implements OpenBroker {
   drain(): void {
     this.#queues.admission.draining = true;
     this.#queues.handOut.endWaits(this.#families());
+    this.#queues.lettersUnderWay.endWaits();
     this.#logs.closeAll();
     this.#live.close();
   }

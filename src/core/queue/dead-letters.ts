@@ -8,6 +8,7 @@ import type { Bodies } from './bodies.js';
 import type { Channels } from './channels.js';
 import type { Effects } from './effects.js';
 import type { Queue } from './family.js';
+import type { LettersUnderWay } from './letters-under-way.js';
 import { copyOf, type Mover } from './mover.js';
 import type { DeadLetterCopy, DeadLetterReason, DeadLetterTarget } from './types.js';
 
@@ -31,17 +32,25 @@ export class DeadLetters {
   readonly #effects: Effects;
   readonly #bodies: Bodies;
   readonly #mover: Mover;
+  readonly #underWay: LettersUnderWay;
   logs: LetterLogs | undefined;
 
   constructor(
     core: CoreContext,
-    parts: { channels: Channels; effects: Effects; bodies: Bodies; mover: Mover },
+    parts: {
+      channels: Channels;
+      effects: Effects;
+      bodies: Bodies;
+      mover: Mover;
+      underWay: LettersUnderWay;
+    },
   ) {
     this.#core = core;
     this.#channels = parts.channels;
     this.#effects = parts.effects;
     this.#bodies = parts.bodies;
     this.#mover = parts.mover;
+    this.#underWay = parts.underWay;
   }
 
   /** Whether the message has had all the deliveries it may have. */
@@ -65,15 +74,23 @@ export class DeadLetters {
       return undefined;
     }
     family.deadLettered++;
-    if ('channel' in target) return this.#send(queue, slot, target.channel, reason);
+    const leaving =
+      'channel' in target
+        ? this.#send(queue, slot, target.channel, reason)
+        : this.#sendBy(target.route, queue, slot, reason);
+    if (leaving !== undefined) this.#underWay.leavesAfter(leaving);
+    return leaving;
+  }
+
+  #sendBy(route: string, queue: Queue, slot: number, reason: DeadLetterReason): Promise<void> | undefined {
     this.#core.queues.pick(queue, slot);
     const body = this.#bodies.peek(slot);
     if (body !== undefined) {
-      this.#route(queue, slot, { route: target.route, reason, body });
+      this.#route(queue, slot, { route, reason, body });
       return undefined;
     }
     return this.#bodies.read(slot).then(
-      (read) => this.#route(queue, slot, { route: target.route, reason, body: read }),
+      (read) => this.#route(queue, slot, { route, reason, body: read }),
       (caught: unknown) => {
         this.#core.log.error('a dead letter could not be read; it is tried again', {
           channel: queue.name,

@@ -11,6 +11,7 @@ import type { Bodies } from './bodies.js';
 import type { Channels } from './channels.js';
 import type { Effects } from './effects.js';
 import type { Queue } from './family.js';
+import type { LettersUnderWay } from './letters-under-way.js';
 import type { DeadLetterCopy } from './types.js';
 
 export interface MoveOrder {
@@ -32,12 +33,17 @@ export class Mover {
   readonly #channels: Channels;
   readonly #effects: Effects;
   readonly #bodies: Bodies;
+  readonly #underWay: LettersUnderWay;
 
-  constructor(core: CoreContext, parts: { channels: Channels; effects: Effects; bodies: Bodies }) {
+  constructor(
+    core: CoreContext,
+    parts: { channels: Channels; effects: Effects; bodies: Bodies; underWay: LettersUnderWay },
+  ) {
     this.#core = core;
     this.#channels = parts.channels;
     this.#effects = parts.effects;
     this.#bodies = parts.bodies;
+    this.#underWay = parts.underWay;
   }
 
   /**
@@ -111,6 +117,7 @@ export class Mover {
   }
 
   #landing(target: Queue, slot: number): PendingOperation {
+    this.#underWay.left(target.family);
     const land = (): void => {
       this.#land(target, slot);
     };
@@ -120,6 +127,7 @@ export class Mover {
 
   #land(target: Queue, slot: number): void {
     const store = this.#core.queues;
+    this.#underWay.landed(target.family);
     if (target.deleted) store.abandon(target, slot);
     else store.arrive(target, slot);
   }
@@ -195,6 +203,7 @@ export class Mover {
   /** Sends out the main entry, which holds the only bytes of these messages: until it is durable it is written again. */
   #keep(landings: readonly Landing[]): void {
     const { queues, pipeline } = this.#core;
+    for (const { target } of landings) this.#underWay.left(target.family);
     let base = -1;
     pipeline.appendKept(pipeline.main, {
       slots: landings.map(({ slot }) => slot),

@@ -16,6 +16,7 @@ import { MessageOut } from './delivery.js';
 import { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
 import { HandOut } from './hand-out.js';
+import { LettersUnderWay } from './letters-under-way.js';
 import type { MessageTable } from './message-table.js';
 import { State } from './message-table.js';
 import { Mover } from './mover.js';
@@ -53,14 +54,17 @@ export class QueueService {
   readonly handOut: HandOut;
   readonly #settlements: Settlements;
   readonly #deadLetters: DeadLetters;
+  readonly lettersUnderWay: LettersUnderWay;
 
   constructor(core: CoreContext, ids: ChannelIds) {
     this.#core = core;
     const channels = new Channels(core, ids);
     const effects = new Effects(core.pipeline);
     const bodies = new Bodies(core);
-    const mover = new Mover(core, { channels, effects, bodies });
-    const deadLetters = new DeadLetters(core, { channels, effects, bodies, mover });
+    const underWay = new LettersUnderWay(core);
+    const mover = new Mover(core, { channels, effects, bodies, underWay });
+    const deadLetters = new DeadLetters(core, { channels, effects, bodies, mover, underWay });
+    this.lettersUnderWay = underWay;
     this.#deadLetters = deadLetters;
     this.channels = channels;
     this.bodies = bodies;
@@ -170,6 +174,11 @@ export class QueueService {
     } catch (caught) {
       return Promise.reject(BrokerError.from(caught));
     }
+  }
+
+  lettersInto(name: ChannelName): Promise<void> | undefined {
+    const queue = this.channels.find(name);
+    return queue === undefined ? undefined : this.lettersUnderWay.awaited(queue.family);
   }
 
   holds(token: LeaseToken): boolean {

@@ -24,17 +24,21 @@ import { queuePurge } from './operations/queue-purge.js';
 import { txCommit } from './operations/tx-commit.js';
 import { txRollback } from './operations/tx-rollback.js';
 import { txSelect } from './operations/tx-select.js';
+import { cleanName } from './operations/access.js';
 
 /** How a method on an open channel is carried out. A promise: later commands of the channel wait for it. */
 export interface Operation<N extends MethodName> {
   readonly run: (channel: AmqpChannel, args: MethodArgs<N>) => void | Promise<void>;
   /** It looks at queues, so every publish before it on the channel must have its outcome, and every settlement be known. */
   readonly inOrder: boolean;
+  /** Its answer says what is in the queue it names. */
+  readonly looksInto?: boolean;
 }
 
 type Operations = { readonly [N in MethodName]?: Operation<N> };
 
 const inOrder = true;
+const looksInto = true;
 
 /** What clients may call on an open channel, besides publishing and closing. */
 export const OPERATIONS: Operations = {
@@ -44,15 +48,15 @@ export const OPERATIONS: Operations = {
   'exchange.delete': { run: exchangeDelete, inOrder },
   'exchange.bind': { run: exchangeBind, inOrder },
   'exchange.unbind': { run: exchangeUnbind, inOrder },
-  'queue.declare': { run: queueDeclare, inOrder },
+  'queue.declare': { run: queueDeclare, inOrder, looksInto },
   'queue.bind': { run: queueBind, inOrder },
   'queue.unbind': { run: queueUnbind, inOrder },
-  'queue.purge': { run: queuePurge, inOrder },
-  'queue.delete': { run: queueDelete, inOrder },
+  'queue.purge': { run: queuePurge, inOrder, looksInto },
+  'queue.delete': { run: queueDelete, inOrder, looksInto },
   'basic.qos': { run: basicQos, inOrder: false },
   'basic.consume': { run: basicConsume, inOrder: false },
   'basic.cancel': { run: basicCancel, inOrder: false },
-  'basic.get': { run: basicGet, inOrder },
+  'basic.get': { run: basicGet, inOrder, looksInto },
   'basic.ack': { run: basicAck, inOrder: false },
   'basic.nack': { run: basicNack, inOrder: false },
   'basic.reject': { run: basicReject, inOrder: false },
@@ -68,4 +72,25 @@ export const OPERATIONS: Operations = {
 export function operationOf(method: Method): Operation<MethodName> | undefined {
   // The table pairs every name with an operation on that name's arguments, and `method` does so too.
   return OPERATIONS[method.name];
+}
+
+/**
+ * Carries out an operation behind the dead letters it may find in its queue: what was rejected, expired or was too much before is
+ * there, as in RabbitMQ.
+ */
+export function runBehindLetters(
+  operation: Operation<MethodName>,
+  channel: AmqpChannel,
+  method: Method,
+): Promise<void> | undefined {
+  const run = (): void | Promise<void> => operation.run(channel, method.args as never);
+  const letters = operation.looksInto === true ? lettersInto(channel, method.args) : undefined;
+  if (letters === undefined) return run() ?? undefined;
+  return letters.then(() => (channel.closed ? undefined : run()));
+}
+
+function lettersInto(channel: AmqpChannel, args: Method['args']): Promise<void> | undefined {
+  const name = 'queue' in args ? cleanName(args.queue) : '';
+  const queue = channel.host.vhost.queues.get(name === '' ? channel.lastQueue : name);
+  return queue === undefined ? undefined : channel.host.broker.lettersInto(queue.channel);
 }

@@ -1,7 +1,7 @@
 import { AmqpChannel } from '../channel/amqp-channel.js';
 import type { Command } from '../channel/command-queue.js';
 import { CommandQueue } from '../channel/command-queue.js';
-import { operationOf } from '../channel/dispatch.js';
+import { operationOf, runBehindLetters } from '../channel/dispatch.js';
 import type { ChannelHost } from '../channel/host.js';
 import { deleteUnused } from '../channel/operations/auto-delete.js';
 import { replyErrorOf } from '../errors.js';
@@ -201,8 +201,8 @@ export class Channels {
     this.#host.publisher.flush();
     this.#host.flushSettlements();
     const done = channel.publishesDone();
-    if (done === undefined) return operation.run(channel, method.args as never) ?? undefined;
-    return done.then(() => (channel.closed ? undefined : operation.run(channel, method.args as never)));
+    if (done === undefined) return runBehindLetters(operation, channel, method);
+    return done.then(() => (channel.closed ? undefined : runBehindLetters(operation, channel, method)));
   }
 
   async #onClose(open: OpenChannel): Promise<void> {

@@ -5,7 +5,7 @@ import type { LeaseToken } from '../../../core/queue/types.js';
 import type { AccessPolicy, Identity } from '../access/access-policy.js';
 import { AmqpChannel } from '../channel/amqp-channel.js';
 import { Confirms } from '../channel/confirms.js';
-import { operationOf } from '../channel/dispatch.js';
+import { operationOf, runBehindLetters } from '../channel/dispatch.js';
 import type { Limits } from '../access/limits.js';
 import type { ChannelHost, ClientCapabilities, SettleHow } from '../channel/host.js';
 import { SETTLEMENTS } from '../channel/host.js';
@@ -88,7 +88,8 @@ export class InProcessClient implements ChannelHost, PublisherHost {
   async call<N extends MethodName>(name: N, args: MethodArgs<N>): Promise<void> {
     // The pair is one of the union's; TypeScript cannot see that for a name that is a parameter.
     const method = { name, args } as unknown as Method;
-    await operationOf(method)?.run(this.#channel, method.args as never);
+    const operation = operationOf(method);
+    if (operation !== undefined) await runBehindLetters(operation, this.#channel, method);
     this.writer.take();
   }
 
