@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TestAuthority, writePems } from '../../../test/support/certificates.js';
 import { temporaryFolder } from '../../../test/support/folder.js';
 import { ManualClock } from '../../base/clock.js';
 import { silentLog, type Log } from '../../base/log.js';
@@ -206,6 +207,40 @@ describe('security', () => {
     clock.advance(5_000);
     expect(may()).toBe(false);
     expect(logged.at(-1)).toBe('reloaded');
+    security.stop();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('looks at certificate files from time to time, and keeps the old ones while the new ones do not fit together', async () => {
+    const authority = await TestAuthority.create();
+    const [first, second] = await Promise.all([authority.server(), authority.server()]);
+    const { certificate, key } = first;
+    const files = writePems(folder.path, { certificate, key });
+    const clock = new ManualClock();
+    const logged: string[] = [];
+    const log: Log = { ...silentLog, error: (message) => void logged.push(message) };
+    const config = {
+      security: securitySettings.parse({
+        certFilename: files.certificate,
+        keyFilename: files.key,
+        autoReload: 5,
+      }),
+      authentication: authenticationSettings.parse({ jwtConfig: {} }),
+      authorization: authorizationSettings.parse({}),
+    };
+    const security = new Security({ config, clock, log });
+    let changes = 0;
+    security.tls?.onChange(() => changes++);
+    security.start();
+    clock.advance(5_000);
+    expect(changes).toBe(0);
+    writeFileSync(files.certificate, second.certificate);
+    clock.advance(5_000);
+    expect([changes, security.tls?.credentials.certificate]).toEqual([0, certificate]);
+    expect(logged).toEqual(['cannot reload; the old one stays in force']);
+    writeFileSync(files.key, second.key);
+    clock.advance(5_000);
+    expect([changes, security.tls?.credentials.certificate]).toEqual([1, second.certificate]);
     security.stop();
     expect(clock.pending).toBe(0);
   });
