@@ -2,7 +2,9 @@ import { HELP, parseOptions, selected, type BenchOptions } from './harness/optio
 import { CORE_MEASURES, measureCore } from './harness/core.js';
 import { measureDevice } from './harness/core.js';
 import { table, verdict, writeResults, type Row } from './harness/report.js';
-import { LATENCY_MEASURES, measureLatency, measureWire, WIRE_MEASURES } from './harness/wires.js';
+import { MEMORY_MEASURES, measureMemory } from './harness/memory.js';
+import { LATENCY_MEASURES, WIRE_MEASURES } from './harness/wire-measures.js';
+import { measureLatency, measureWire } from './harness/wires.js';
 import { canPin } from './harness/process.js';
 
 async function main(): Promise<void> {
@@ -34,6 +36,10 @@ async function measureAll(options: BenchOptions, take: Take): Promise<void> {
   }
   for (const one of WIRE_MEASURES.filter(({ id }) => selected(options, id))) {
     const { rows, details } = await measureWire(one, options);
+    take(one.id, rows, details);
+  }
+  for (const one of MEMORY_MEASURES.filter(({ id }) => selected(options, id))) {
+    const { rows, details } = await measureMemory(one, options);
     take(one.id, rows, details);
   }
   const latencies = LATENCY_MEASURES.filter(({ id }) => selected(options, id));

@@ -1,14 +1,23 @@
 import type { Socket } from 'node:net';
+import {
+  ackFrame,
+  BODY,
+  CHANNEL,
+  frame,
+  FRAME_END,
+  FRAME_EXTRA_BYTES,
+  FRAME_HEAD_BYTES,
+  HEADER,
+  HEARTBEAT,
+  longText,
+  METHOD,
+  methodPayload,
+  readTag,
+  reserved,
+  shortText,
+  table,
+} from './amqp-frames.js';
 import { Inbox, openSocket, TurnWriter } from './socket.js';
-
-const METHOD = 1;
-const HEADER = 2;
-const BODY = 3;
-const HEARTBEAT = 8;
-const FRAME_END = 0xce;
-const FRAME_HEAD_BYTES = 7;
-const FRAME_EXTRA_BYTES = 8;
-const CHANNEL = 1;
 
 const DELIVER = 60 * 65_536 + 60;
 const BASIC_ACK = 60 * 65_536 + 80;
@@ -44,6 +53,9 @@ interface Waiter {
   readonly resolve: (args: Buffer) => void;
   readonly reject: (error: Error) => void;
 }
+
+/** Class and method of what is asked, and of its answer. */
+type MethodPair = readonly [number, number, number, number];
 
 /** One AMQP 0-9-1 connection with one channel, on a frame layer of its own. */
 export class AmqpConnection {
@@ -100,6 +112,32 @@ export class AmqpConnection {
     return answer.readUInt32BE(1 + (answer[0] ?? 0));
   }
 
+  /** Declares an exchange that outlives restarts. */
+  async declareExchange(name: string, type: 'fanout' | 'topic'): Promise<void> {
+    await this.#call(
+      CHANNEL,
+      [40, 10, 40, 11],
+      [reserved(), shortText(name), shortText(type), Buffer.from([2]), table()],
+    );
+  }
+
+  async deleteExchange(name: string): Promise<void> {
+    await this.#call(CHANNEL, [40, 20, 40, 21], [reserved(), shortText(name), Buffer.from([0])]);
+  }
+
+  /** Binds without an answer: whatever is asked next is answered behind it. */
+  bindQueue(queue: string, exchange: string, key: string): void {
+    const args = [
+      reserved(),
+      shortText(queue),
+      shortText(exchange),
+      shortText(key),
+      Buffer.from([1]),
+      table(),
+    ];
+    this.#method(CHANNEL, 50, 20, args);
+  }
+
   async deleteQueue(name: string): Promise<void> {
     await this.#call(CHANNEL, [50, 40, 50, 41], [reserved(), shortText(name), Buffer.from([0])]);
   }
@@ -131,15 +169,20 @@ export class AmqpConnection {
   }
 
   ack(tag: number, multiple = false): void {
-    const bytes = Buffer.allocUnsafe(FRAME_HEAD_BYTES + 13 + 1);
-    bytes[0] = METHOD;
-    bytes.writeUInt16BE(CHANNEL, 1);
-    bytes.writeUInt32BE(13, 3);
-    bytes.writeUInt32BE(BASIC_ACK, 7);
-    writeTag(bytes, 11, tag);
-    bytes[19] = multiple ? 1 : 0;
-    bytes[20] = FRAME_END;
-    this.#out.write(bytes);
+    this.#out.write(ackFrame(tag, multiple));
+  }
+
+  /** Resolves when the server has taken nearly all that was written: how a publisher without confirms is held back. */
+  async drained(): Promise<void> {
+    this.#out.flush();
+    if (!this.#socket.writableNeedDrain) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        this.#socket.off('drain', done).off('close', done);
+        resolve();
+      };
+      this.#socket.once('drain', done).once('close', done);
+    });
   }
 
   close(): void {
@@ -243,78 +286,4 @@ export class AmqpConnection {
     this.#waiter = undefined;
     this.#handlers.onClose?.(reason);
   }
-}
-
-type MethodPair = readonly [number, number, number, number];
-
-export interface PublishTemplate {
-  /** Method, header and body frame of one publish: copy it, then write the sequence number into the copy. */
-  readonly frames: Buffer;
-  readonly sequenceOffset: number;
-}
-
-/** The frames of a publish of `body` through the default exchange; persistent unless `transient`. */
-export function publishTemplate(queue: string, body: string, transient = false): PublishTemplate {
-  const bytes = Buffer.from(body, 'latin1');
-  const method = frame(
-    METHOD,
-    CHANNEL,
-    methodPayload(60, 40, [reserved(), shortText(''), shortText(queue), Buffer.from([0])]),
-  );
-  const header = Buffer.alloc(15);
-  header.writeUInt16BE(60, 0);
-  header.writeUInt32BE(bytes.length, 8);
-  header.writeUInt16BE(0x1000, 12);
-  header[14] = transient ? 1 : 2;
-  const head = Buffer.concat([method, frame(HEADER, CHANNEL, header)]);
-  return {
-    frames: Buffer.concat([head, frame(BODY, CHANNEL, bytes)]),
-    sequenceOffset: head.length + FRAME_HEAD_BYTES,
-  };
-}
-
-function methodPayload(classId: number, methodId: number, args: Buffer[]): Buffer {
-  const head = Buffer.alloc(4);
-  head.writeUInt16BE(classId, 0);
-  head.writeUInt16BE(methodId, 2);
-  return Buffer.concat([head, ...args]);
-}
-
-function frame(type: number, channel: number, payload: Uint8Array): Buffer {
-  const bytes = Buffer.allocUnsafe(FRAME_EXTRA_BYTES + payload.length);
-  bytes[0] = type;
-  bytes.writeUInt16BE(channel, 1);
-  bytes.writeUInt32BE(payload.length, 3);
-  bytes.set(payload, FRAME_HEAD_BYTES);
-  bytes[bytes.length - 1] = FRAME_END;
-  return bytes;
-}
-
-function reserved(): Buffer {
-  return Buffer.alloc(2);
-}
-
-function table(): Buffer {
-  return Buffer.alloc(4);
-}
-
-function shortText(text: string): Buffer {
-  const bytes = Buffer.from(text);
-  return Buffer.concat([Buffer.from([bytes.length]), bytes]);
-}
-
-function longText(text: string): Buffer {
-  const bytes = Buffer.from(text);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(bytes.length);
-  return Buffer.concat([length, bytes]);
-}
-
-function readTag(bytes: Buffer, at: number): number {
-  return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
-}
-
-function writeTag(bytes: Buffer, at: number, tag: number): void {
-  bytes.writeUInt32BE(Math.floor(tag / 2 ** 32), at);
-  bytes.writeUInt32BE(tag >>> 0, at + 4);
 }

@@ -94,6 +94,11 @@ export class PullStream {
     this.#call.write(request.finish());
   }
 
+  /** An empty request: answered by a response without messages, when everything before it was read. */
+  keepAlive(): void {
+    this.#call.write(new Uint8Array(0));
+  }
+
   cancel(): void {
     this.#call.cancel();
   }

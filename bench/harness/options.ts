@@ -13,7 +13,7 @@ export interface BenchOptions {
 export const HELP = `npm run bench -- [options]
 
   --only LIST      measures to run, by the beginning of their id: core, core-send, amqp, sqs, sqs-send1, pubsub,
-                   native, cluster, latency … (default: all)
+                   native, cluster, memory, latency … (default: all)
   --peers LIST     rabbitmq, fauxqs, fauxqs-sqlite, emulator, nats, nats-r3,
                    cluster-owner, or none (default: all that are installed)
   --seconds N      length of a timed phase (default 5)

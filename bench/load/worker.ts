@@ -1,4 +1,5 @@
-import { amqpBoth, amqpLatency, amqpPublishThenConsume } from './amqp.js';
+import { amqpBoth, amqpLatency, amqpPublishThenConsume, amqpTransient } from './amqp.js';
+import { amqpFanOut, amqpTopic } from './amqp-routes.js';
 import type { Load, LoadJob, Run } from './job.js';
 import { natsBoth, natsBothR3, natsPublish } from './nats.js';
 import { nativeEvents, nativeRequests } from './native-live.js';
@@ -9,8 +10,11 @@ import { httpEcho, sqsLatency, sqsSend1, sqsSend10 } from './sqs.js';
 
 const LOADS: Readonly<Record<string, Load>> = {
   'amqp-both': amqpBoth,
+  'amqp-fanout': amqpFanOut,
   'amqp-latency': amqpLatency,
   'amqp-publish': amqpPublishThenConsume,
+  'amqp-topic': amqpTopic,
+  'amqp-transient': amqpTransient,
   'http-echo': httpEcho,
   'http2-echo': http2Echo,
   'native-both': nativeBoth,

@@ -10,10 +10,17 @@ const MAIN = join(REPOSITORY, 'dist', 'app', 'main.js');
 export const polymq: Contender = {
   name: 'polymq',
   absent: () => (existsSync(MAIN) ? undefined : 'the product is not built: npm run build'),
-  start,
+  start: () => start(['--all']),
 };
 
-async function start(): Promise<Server> {
+/** The same as a server of AMQP alone. */
+export const polymqAmqpOnly: Contender = {
+  ...polymq,
+  name: 'polymq-amqp',
+  start: () => start(['--connectors-amqp-enable']),
+};
+
+async function start(connectors: readonly string[]): Promise<Server> {
   const folder = workFolder('polymq');
   const env = {
     POLYMQ_HOST: '127.0.0.1',
@@ -27,7 +34,7 @@ async function start(): Promise<Server> {
     API_PORT: '0',
     LOG_FORMAT: 'json',
   };
-  const args = [...PRODUCT_FLAGS, MAIN, 'serve', '--all'];
+  const args = [...PRODUCT_FLAGS, MAIN, 'serve', ...connectors];
   const child = new Child({ command: process.execPath, args, core: SERVER_CORE, env, cwd: folder });
   const [line] = await child.says(/^.*"message":"ready".*$/m);
   return {

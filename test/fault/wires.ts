@@ -1,4 +1,5 @@
-import { AmqpConnection, publishTemplate } from '../../bench/client/amqp.js';
+import { AmqpConnection } from '../../bench/client/amqp.js';
+import { publishTemplate } from '../../bench/client/amqp-frames.js';
 import { bodyText, readSequence, SEQUENCE_DIGITS, writeSequence } from '../../bench/client/body.js';
 import { NativeConnection } from '../../bench/client/native.js';
 import { PubSubConnection, pubsubPublishTemplate } from '../../bench/client/pubsub.js';

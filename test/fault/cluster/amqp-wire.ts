@@ -1,4 +1,5 @@
-import { AmqpConnection, publishTemplate } from '../../../bench/client/amqp.js';
+import { AmqpConnection } from '../../../bench/client/amqp.js';
+import { publishTemplate } from '../../../bench/client/amqp-frames.js';
 import { bodyText, readSequence, writeSequence } from '../../../bench/client/body.js';
 import type { Taken } from './history.js';
 import { PORTS } from './machines.js';

@@ -1,4 +1,5 @@
-import { AmqpConnection, publishTemplate, type PublishTemplate } from '../../../bench/client/amqp.js';
+import { AmqpConnection } from '../../../bench/client/amqp.js';
+import { publishTemplate, type PublishTemplate } from '../../../bench/client/amqp-frames.js';
 import { bodyText, readSequence, writeSequence } from '../../../bench/client/body.js';
 import { Patience, sleep, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
@@ -8,6 +9,8 @@ const QUEUE = 'fault';
 const UNCONFIRMED_MAX = 500;
 const PREFETCH = 200;
 const SYNC_MS = 25;
+/** A delivery belongs to its channel until that ends. */
+const HOLD = { since: 0, leaseMs: Infinity };
 
 /** A durable queue with persistent messages, publisher confirms and a consumer with acks. */
 export class AmqpExercise implements Exercise {
@@ -44,13 +47,13 @@ export class AmqpExercise implements Exercise {
       onDelivery: ({ tag, body }) => {
         const sequence = readSequence(body, 0);
         try {
-          this.#track.receive(sequence);
+          this.#track.receive(sequence, HOLD);
           order.receive(QUEUE, sequence);
         } catch (error) {
           failure ??= error;
         }
-        connection.ack(tag);
         this.#track.acking(sequence);
+        connection.ack(tag);
         acked.push(sequence);
       },
       onClose: (reason) => (failure ??= new Violation(`${this.name}: ${reason}`)),
@@ -77,7 +80,7 @@ export class AmqpExercise implements Exercise {
   /** An ack has no answer; what is asked behind it on the same channel has. */
   async #sync(connection: AmqpConnection, acked: readonly number[]): Promise<void> {
     await connection.declareQueue(QUEUE, true);
-    for (const sequence of acked) this.#track.ack(sequence);
+    for (const sequence of acked) this.#track.acked(sequence);
   }
 
   async #publish(life: Life, isDead: () => boolean): Promise<void> {
@@ -124,17 +127,19 @@ export class AmqpExercise implements Exercise {
   async #consume(life: Life): Promise<void> {
     let broken: unknown;
     let acked: number[] = [];
+    const order = new OrderCheck(this.name);
     const connection: AmqpConnection = await AmqpConnection.open({
       port: life.port('amqp'),
       onDelivery: ({ tag, body }) => {
         const sequence = readSequence(body, 0);
         try {
-          this.#track.receive(sequence);
+          this.#track.receive(sequence, HOLD);
+          order.receive(QUEUE, sequence);
         } catch (error) {
           broken ??= error;
         }
-        connection.ack(tag);
         this.#track.acking(sequence);
+        connection.ack(tag);
         acked.push(sequence);
       },
       onClose: (reason) => {
