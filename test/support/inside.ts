@@ -135,8 +135,7 @@ function readTable(store: QueueStore, journal: Pick<Journal, 'peek'>, faults: st
 
 function readyOf(store: QueueStore, member: Queue, bySlot: ReadonlyMap<number, Seen>): Seen[] {
   const out: Seen[] = [];
-  for (let level = member.levels.length - 1; level >= 0; level--) {
-    const list = member.levels[level]!;
+  for (const list of [...member.lists].reverse()) {
     for (let slot = list.head; slot >= 0; slot = store.table.next(slot)) {
       const seen = bySlot.get(slot);
       if (seen !== undefined) out.push(seen);

@@ -22,7 +22,7 @@ export function listedSlots(core: Pick<CoreContext, 'queues'>, family: Family): 
   const take = (list: SlotList): void => {
     for (let slot = list.head; slot >= 0; slot = table.next(slot)) slots.push(slot);
   };
-  for (const member of family.members) for (const list of member.levels) take(list);
+  for (const member of family.members) for (const list of member.lists) take(list);
   take(family.delayed);
   for (const slot of family.inFlight.values()) slots.push(slot);
   return slots;

@@ -8,7 +8,7 @@ import type { LogSettings } from '../log/types.js';
 import type { DedupEntry, Family, Queue } from '../queue/family.js';
 import { Chunk, CHUNK_SLOTS, SLOT_BYTES, State } from '../queue/message-table.js';
 import type { QueueService } from '../queue/queue-service.js';
-import { SlotList } from '../queue/slot-list.js';
+import type { SlotList } from '../queue/slot-list.js';
 import type { QueueSettings } from '../queue/types.js';
 import type { RegistryStore } from '../registry/registry-store.js';
 
@@ -112,8 +112,9 @@ function writeFamily(w: ByteWriter, family: Family): void {
     w.varint(member.delayedCount);
     w.varint(member.held);
     w.u64(member.readyBytes);
-    w.varint(member.levels.length);
-    for (const list of member.levels) writeList(w, list);
+    const { lists } = member;
+    w.varint(lists.length);
+    for (const list of lists) writeList(w, list);
   }
 }
 
@@ -235,8 +236,7 @@ function readMember(r: ByteReader, member: Queue): void {
   r.skip(8);
   const levels = r.varint();
   for (let i = 0; i < levels; i++) {
-    const list = member.levels[i] ?? new SlotList();
-    member.levels[i] = list;
+    const list = member.list(i);
     readList(r, list);
     member.ready += list.count;
   }

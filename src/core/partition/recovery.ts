@@ -144,7 +144,7 @@ export class Recovery implements RecordVisitor {
     const { table } = queues;
     const leased = family.inFlight.get(sequence);
     if (leased !== undefined) return leased;
-    const front = queues.front(family.base);
+    const front = family.base.front;
     if (front >= 0 && table.sequence(front) === sequence) return front;
     let index = this.#found.get(family);
     if (index === undefined) {
@@ -318,7 +318,7 @@ function indexOf(core: CoreContext, family: Family): Map<number, number> {
   const { table } = core.queues;
   const index = new Map<number, number>();
   for (const member of family.members) {
-    for (const list of member.levels) {
+    for (const list of member.lists) {
       for (let slot = list.head; slot >= 0; slot = table.next(slot)) index.set(table.sequence(slot), slot);
     }
   }

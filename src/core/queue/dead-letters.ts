@@ -153,7 +153,7 @@ export class DeadLetters {
       const over =
         (maxLength > 0 && queue.ready > maxLength) ||
         (maxLengthBytes > 0 && queue.readyBytes > maxLengthBytes);
-      const head = over ? this.#core.queues.front(queue) : -1;
+      const head = over ? queue.front : -1;
       if (head < 0) return;
       void this.bury(queue, head, 'overflow');
     }

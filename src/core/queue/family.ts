@@ -23,8 +23,10 @@ export class Queue {
   readonly id: number;
   readonly name: ChannelName;
   readonly family: Family;
-  /** Ready messages, one list a priority level, index = priority. */
-  readonly levels: SlotList[];
+  /** Ready messages of priority 0: most have no other. */
+  readonly #lowest = new SlotList();
+  /** Those above, index = priority - 1. */
+  #above: SlotList[] | undefined;
   ready = 0;
   inFlight = 0;
   /** On their way in: appended, not yet committed. */
@@ -44,7 +46,29 @@ export class Queue {
     this.id = id;
     this.name = name;
     this.family = family;
-    this.levels = [new SlotList()];
+  }
+
+  /** Ready messages by priority, the lowest first. */
+  get lists(): readonly SlotList[] {
+    return this.#above === undefined ? [this.#lowest] : [this.#lowest, ...this.#above];
+  }
+
+  /** The list of a priority, made when there is none yet. */
+  list(priority: number): SlotList {
+    if (priority === 0) return this.#lowest;
+    const above = (this.#above ??= []);
+    while (above.length < priority) above.push(new SlotList());
+    return above[priority - 1] as SlotList;
+  }
+
+  /** The slot that is next in turn: highest priority, then front of the list; -1 when none is ready. */
+  get front(): number {
+    const above = this.#above;
+    for (let i = (above?.length ?? 0) - 1; i >= 0; i--) {
+      const head = above?.[i]?.head ?? -1;
+      if (head >= 0) return head;
+    }
+    return this.#lowest.head;
   }
 
   get isSubChannel(): boolean {

@@ -59,7 +59,7 @@ export class Picker {
     const { table } = store;
     const { retentionMs } = queue.family.settings;
     for (;;) {
-      const slot = store.front(queue);
+      const slot = queue.front;
       if (slot < 0) return -1;
       if (table.extras.size > 0 || retentionMs > 0) {
         const now = this.#core.clock.now();

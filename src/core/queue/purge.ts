@@ -24,7 +24,7 @@ export function applyPurge(
   let inFlight = 0;
   const take = (list: SlotList): number => removeListed(core, list, order);
   if ((scope & PurgeBits.ready) !== 0) {
-    for (const member of members) for (const list of [...member.levels]) ready += take(list);
+    for (const member of members) for (const list of member.lists) ready += take(list);
   }
   if ((scope & PurgeBits.delayed) !== 0) delayed = take(family.delayed);
   if ((scope & PurgeBits.inFlight) !== 0) {

@@ -193,8 +193,8 @@ export class QueueService {
     const now = this.#core.clock.now();
     const slots: number[] = [];
     for (const member of members) {
-      for (let level = member.levels.length - 1; level >= 0; level--) {
-        for (let slot = member.levels[level]?.head ?? -1; slot >= 0; slot = table.next(slot)) {
+      for (const list of [...member.lists].reverse()) {
+        for (let slot = list.head; slot >= 0; slot = table.next(slot)) {
           if (slots.length >= Math.min(max, PEEK_MAX)) break;
           const expiresAt = table.extras.get(slot)?.expiresAt ?? 0;
           if (expiresAt === 0 || expiresAt > now) slots.push(slot);
@@ -260,7 +260,7 @@ export class QueueService {
     const { queues } = this.#core;
     const { table } = queues;
     const members = order.member === undefined ? [...family.members] : [order.member];
-    const ready = members.flatMap((member) => member.levels.flatMap((list) => [...slotsOf(table, list)]));
+    const ready = members.flatMap((member) => member.lists.flatMap((list) => [...slotsOf(table, list)]));
     const isOurs = (slot: number): boolean =>
       order.member === undefined || table.queue(slot) === order.member.id;
     const delayed = [...slotsOf(table, family.delayed)].filter(isOurs);
@@ -339,7 +339,7 @@ export class QueueService {
     const { queues } = this.#core;
     let first = Infinity;
     for (const member of family.members) {
-      const slot = queues.front(member);
+      const slot = member.front;
       if (slot >= 0) first = Math.min(first, queues.table.sequence(slot));
     }
     return first === Infinity ? 0 : first;

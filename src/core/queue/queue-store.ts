@@ -1,9 +1,10 @@
 import { DeadlineHeap } from '../../base/deadline-heap.js';
+import { IdTable } from '../../base/id-table.js';
 import type { ChannelName } from '../channel-name.js';
 import type { LiveExtents } from '../partition/live-extents.js';
 import { Family, Queue } from './family.js';
 import { MessageTable, State, type Stored } from './message-table.js';
-import { SlotList } from './slot-list.js';
+import type { SlotList } from './slot-list.js';
 import type { QueueSettings } from './types.js';
 
 /** Names of deleted queues that are remembered; the oldest go first. */
@@ -26,7 +27,7 @@ export class QueueStore {
   readonly deadlines = new DeadlineHeap();
   /** By base id: when the family's retention should next be looked at. */
   readonly retention = new DeadlineHeap();
-  readonly byId = new Map<number, Queue>();
+  readonly byId = new IdTable<Queue>();
   readonly byName = new Map<string, Queue>();
   /** Sub-channel marks in use, with the number of families that have them. */
   readonly marks = new Map<string, number>();
@@ -79,7 +80,7 @@ export class QueueStore {
 
   #armLives(family: Family): void {
     for (const member of family.members) {
-      for (const list of member.levels) {
+      for (const list of member.lists) {
         for (let slot = list.head; slot >= 0; slot = this.table.next(slot)) this.armLife(family, slot);
       }
     }
@@ -114,7 +115,7 @@ export class QueueStore {
   /** Drops a family with all its messages. */
   dropFamily(family: Family): void {
     for (const member of family.members) {
-      for (const list of member.levels) this.#releaseList(list);
+      for (const list of member.lists) this.#releaseList(list);
       member.ready = 0;
     }
     this.#releaseList(family.delayed);
@@ -255,7 +256,7 @@ export class QueueStore {
     const table = this.table;
     const family = queue.family;
     table.setState(slot, State.ready);
-    const list = this.#level(queue, table.priority(slot));
+    const list = queue.list(table.priority(slot));
     if (oldPlace) list.insertBySequence(table, slot);
     else list.append(table, slot);
     queue.ready++;
@@ -292,12 +293,6 @@ export class QueueStore {
     return (this.table.chunk(slot).firstReceived[this.table.index(slot)] as number) > 0;
   }
 
-  #level(queue: Queue, priority: number): SlotList {
-    const levels = queue.levels;
-    while (levels.length <= priority) levels.push(new SlotList());
-    return levels[priority] as SlotList;
-  }
-
   /** Sets the clock for a family that was read from a checkpoint. */
   armRetention(family: Family): void {
     if (family.settings.retentionMs > 0 && family.ready > 0) this.retention.set(family.base.id, 0);
@@ -309,22 +304,13 @@ export class QueueStore {
     this.dirty.push(family);
   }
 
-  /** The slot that is next in turn: highest priority, then front of the list; -1 when none is ready. */
-  front(queue: Queue): number {
-    for (let i = queue.levels.length - 1; i >= 0; i--) {
-      const head = queue.levels[i]?.head ?? -1;
-      if (head >= 0) return head;
-    }
-    return -1;
-  }
-
   /** Takes a slot out of wherever it stands; it is `picked` until one of the methods below places it. */
   pick(queue: Queue, slot: number): void {
     const table = this.table;
     const family = queue.family;
     const state = table.state(slot);
     if (state === State.ready) {
-      queue.levels[table.priority(slot)]?.remove(table, slot);
+      queue.list(table.priority(slot)).remove(table, slot);
       queue.ready--;
       queue.readyBytes -= table.bodyBytes(slot);
       family.ready--;

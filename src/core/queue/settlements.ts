@@ -85,9 +85,14 @@ export class Settlements {
     const later: Promise<void>[] = [];
     let durable = false;
     let batch: Batch | undefined;
+    let channel: string | undefined;
+    let family: Family | undefined;
     for (let i = 0; i < tokens.length; i++) {
       const token = tokens[i] as LeaseToken;
-      const family = this.#core.queues.byName.get(token.channel)?.family;
+      if (token.channel !== channel) {
+        channel = token.channel;
+        family = this.#core.queues.byName.get(channel)?.family;
+      }
       let slot = family === undefined ? -1 : this.#slotIn(family, token);
       if (slot < 0 && family !== undefined && late) slot = this.#lapsedSlot(family, token);
       if (family === undefined || slot < 0) {
@@ -307,7 +312,7 @@ export class Settlements {
     }
     let oldest = Infinity;
     for (const member of [...family.members]) {
-      for (const list of [...member.levels]) {
+      for (const list of member.lists) {
         for (let slot = list.head; slot >= 0; slot = list.head) {
           const enqueuedAt = store.table.enqueuedAt(slot);
           if (enqueuedAt + retentionMs > now) {
