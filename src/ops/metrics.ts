@@ -153,7 +153,11 @@ function journalGauges(gauge: DefineGauge, journal: MetricsSources['journal']): 
   );
   one('store_used_bytes', 'Bytes the store takes.', () => journal.space().usedBytes);
   one('store_free_bytes', 'Bytes free where the store is.', () => journal.space().freeBytes);
-  one('store_low', '1 while sends are refused for want of space.', () => (journal.space().low ? 1 : 0));
+  one(
+    'store_low',
+    '1 while sends are refused because the store is nearly full, does not keep up or fails.',
+    () => (journal.space().shortage === undefined ? 0 : 1),
+  );
 }
 
 function connectorGauges(gauge: DefineGauge, connectors: MetricsSources['connectors']): void {

@@ -27,8 +27,8 @@ export interface Checkpoint {
 }
 
 export interface JournalSpace {
-  /** True below the free-space watermark: sends are refused, settling goes on. */
-  readonly low: boolean;
+  /** Why sends are refused now, as people read it; undefined: they are not. Settling goes on. */
+  readonly shortage: string | undefined;
   readonly freeBytes: number;
   readonly usedBytes: number;
 }

@@ -20,7 +20,8 @@ export class Admission {
 
   /** Why nothing more is taken now, or undefined. */
   shortage(): string | undefined {
-    if (this.#core.journal.space().low) return 'the disk is nearly full';
+    const { shortage } = this.#core.journal.space();
+    if (shortage !== undefined) return shortage;
     if (this.memoryBytes > this.#core.limits.memoryBytesMax) return 'memory is nearly full';
     return undefined;
   }

@@ -30,7 +30,7 @@ export interface DiskJournalOptions {
   readonly syncIntervalMs?: number;
   /** Bytes of a segment, for a new store; a store that exists keeps its own. */
   readonly extentBytes?: number;
-  /** `space().low` below this. */
+  /** A shortage of space below this. */
   readonly minFreeBytes?: number;
   /** The newest bytes, kept in memory. */
   readonly freshBytesMax?: number;

@@ -41,7 +41,7 @@ describe('a full disk', () => {
       await open.put('before');
       files.failWrites(code);
       expect(await open.put('lost')).toBeUndefined();
-      expect(open.journal.space().low).toBe(true);
+      expect(open.journal.space().shortage).toBe('the disk is nearly full');
       for (let i = 0; i < 5; i++) {
         expect(await open.put('refused at once')).toBeUndefined();
         await afterPause(open);
@@ -51,7 +51,7 @@ describe('a full disk', () => {
       await afterPause(open);
       expect(await open.put('after')).toBeDefined();
       open.clock.advance(1000);
-      await expect.poll(() => open.journal.space().low).toBe(false);
+      await expect.poll(() => open.journal.space().shortage).toBeUndefined();
       await open.journal.close();
       expect(await texts()).toEqual(['before', 'after']);
     });
@@ -111,19 +111,19 @@ describe('a full disk', () => {
     await open.journal.writeCheckpoint(open.journal.position, []);
     open.journal.discard(open.journal.extents().slice(0, -1));
     await expect.poll(() => store.names('spare-').length).toBe(8);
-    expect(open.journal.space().low).toBe(false);
+    expect(open.journal.space().shortage).toBeUndefined();
     files.freeBytes = 999;
     open.clock.advance(1000);
-    await expect.poll(() => open.journal.space().low).toBe(true);
+    await expect.poll(() => open.journal.space().shortage).toBe('the disk is nearly full');
     await expect.poll(() => store.names('spare-').length).toBe(0);
     expect(await open.put('settling goes on')).toBeDefined();
     files.freeBytes = 1000;
     await expect
       .poll(() => {
         open.clock.advance(1000);
-        return open.journal.space().low;
+        return open.journal.space().shortage;
       })
-      .toBe(false);
+      .toBeUndefined();
   });
 });
 
@@ -140,7 +140,7 @@ describe('a disk that fails', () => {
       expect(await open.put('lost too')).toBeUndefined();
       await expect(open.journal.flush()).rejects.toMatchObject({ kind: 'unavailable' });
       await expect(open.journal.writeCheckpoint(open.journal.position, [])).rejects.toThrow();
-      expect(open.journal.space().low).toBe(true);
+      expect(open.journal.space().shortage).toBe('the disk fails');
       expect(log.lines.some((line) => line.level === 'error' && line.message.includes('opened again'))).toBe(
         true,
       );

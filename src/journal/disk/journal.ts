@@ -20,7 +20,7 @@ import type { Segment } from './segments.js';
 import { SpaceWatch } from './space.js';
 import { Writer } from './writer.js';
 
-/** Bytes handed in and not yet written beyond which the store says that it is low, so that senders wait. */
+/** Bytes handed in and not yet written beyond which senders are refused. */
 const PENDING_BYTES_MAX = 256 << 20;
 /** Freed segment files kept to be written over. */
 const SPARES_MAX = 8;
@@ -172,12 +172,17 @@ export class DiskJournal implements Journal {
   }
 
   space(): JournalSpace {
-    const pending = this.#writer?.pendingBytes ?? 0;
     return {
-      low: this.#space.low || this.#writer?.broken === true || pending > PENDING_BYTES_MAX,
+      shortage: this.#shortage(),
       freeBytes: this.#space.freeBytes,
       usedBytes: this.#segments.usedBytes + this.#checkpoints.usedBytes,
     };
+  }
+
+  #shortage(): string | undefined {
+    if (this.#writer?.broken === true) return 'the disk fails';
+    if (this.#space.low) return 'the disk is nearly full';
+    return (this.#writer?.pendingBytes ?? 0) > PENDING_BYTES_MAX ? 'the disk does not keep up' : undefined;
   }
 
   stats(): JournalStats {

@@ -26,35 +26,47 @@ function silentStream(): FencedStream {
   return stream as FencedStream;
 }
 
+/** Sends one batch to it; resolves, when the committer has failed, with everything that was heard. */
+function deposed(committed: (heard: string[], below: number) => void): Promise<readonly string[]> {
+  const heard: string[] = [];
+  return new Promise((resolve) => {
+    const committer = new Committer({
+      stream: silentStream(),
+      names,
+      extentBytes: EXTENT_BYTES,
+      claim: 1,
+      giveUpMs: 1000,
+      epoch: 1,
+      logEnd: 0,
+      clock: new SystemClock(),
+      log: { ...silentLog, error: (message) => heard.push(message) },
+      stored: () => heard.push('stored'),
+      committed: (below) => committed(heard, below),
+      failed: () => {
+        heard.push('failed');
+        setImmediate(resolve, heard);
+      },
+      roomCame: () => undefined,
+      resumed: () => undefined,
+      deposed: () => heard.push('deposed'),
+    });
+    const batch = new Batch({ start: 0, prev: 0, subject: 0, kind: GroupKind.entries });
+    batch.add(new Uint8Array(100));
+    committer.send(batch);
+  });
+}
+
 describe('an owner that is deposed before it had its answer', () => {
   it('tells of what it finds in front of the other mark: it is in the log', async () => {
-    const heard: string[] = [];
-    const over = new Promise<void>((resolve) => {
-      const committer = new Committer({
-        stream: silentStream(),
-        names,
-        extentBytes: EXTENT_BYTES,
-        claim: 1,
-        giveUpMs: 1000,
-        epoch: 1,
-        logEnd: 0,
-        clock: new SystemClock(),
-        log: silentLog,
-        stored: () => heard.push('stored'),
-        committed: (below) => heard.push(`committed ${below}`),
-        failed: () => {
-          heard.push('failed');
-          resolve();
-        },
-        roomCame: () => undefined,
-        resumed: () => undefined,
-        deposed: () => heard.push('deposed'),
-      });
-      const batch = new Batch({ start: 0, prev: 0, subject: 0, kind: GroupKind.entries });
-      batch.add(new Uint8Array(100));
-      committer.send(batch);
-    });
-    await over;
+    const heard = await deposed((told, below) => told.push(`committed ${below}`));
     expect(heard).toEqual(['stored', 'committed 100', 'deposed', 'failed']);
+  });
+
+  it('stops, whatever comes of what it tells, and does not hide that', async () => {
+    const heard = await deposed(() => {
+      throw new Error('of the program');
+    });
+    const told = 'settling commits ended in an error of the program';
+    expect(heard).toEqual(['stored', 'deposed', 'failed', told]);
   });
 });

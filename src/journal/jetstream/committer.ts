@@ -7,7 +7,7 @@ import type { Batch } from './batch.js';
 import { ANYWHERE, GROUP_HEADER_BYTES, GroupKind, readGroup, stampGroup } from './group.js';
 import { IN_FLIGHT_MAX } from './log-reader.js';
 import type { JournalNames } from './names.js';
-import { PublishError, type FencedStream } from './stream.js';
+import { PublishError, type FencedStream, type StoredMessage } from './stream.js';
 
 /** Pause before something is asked again that got no answer. */
 const RETRY_MS = 100;
@@ -224,30 +224,42 @@ export class Committer {
   /** Looks at everything the stream has behind what is known. False: another writer's mark is there. */
   async #catchUp(): Promise<boolean> {
     const { stream, names } = this.#p;
-    try {
-      const last = await stream.lastSeq();
-      for (let seq = this.#storedSeq + 1; seq <= last; seq++) {
-        const message = await stream.get(seq);
-        if (message === undefined) continue;
-        if (message.subject === names.mark) {
-          this.#depose(`message ${seq} of the stream is the mark of another writer`);
-          return false;
-        }
-        const header = readGroup(message.payload);
-        const first = this.#inFlight[0];
-        this.#storedSeq = seq;
-        if (first === undefined || header?.epoch !== this.#epoch || header.start !== first.start) continue;
-        if (header.prev !== first.prev) continue;
-        first.seq = seq;
-        first.state = 'stored';
-        this.#inFlight.shift();
-        this.#report(first);
+    const last = await this.#asked(() => stream.lastSeq());
+    if (last === undefined) return true;
+    for (let seq = this.#storedSeq + 1; seq <= last.answer; seq++) {
+      const found = await this.#asked(() => stream.get(seq));
+      if (found === undefined) return true;
+      const message = found.answer;
+      if (message?.subject === names.mark) {
+        this.#depose(`message ${seq} of the stream is the mark of another writer`);
+        return false;
       }
-      this.#storedSeq = Math.max(this.#storedSeq, last);
-    } catch {
-      await this.#pause();
+      this.#storedSeq = seq;
+      if (message !== undefined) this.#find(message);
     }
     return true;
+  }
+
+  /** The first one under way is stored when this message is it. */
+  #find({ seq, payload }: StoredMessage): void {
+    const header = readGroup(payload);
+    const first = this.#inFlight[0];
+    if (first === undefined || header?.epoch !== this.#epoch) return;
+    if (header.start !== first.start || header.prev !== first.prev) return;
+    first.seq = seq;
+    first.state = 'stored';
+    this.#inFlight.shift();
+    this.#report(first);
+  }
+
+  /** Undefined, a pause later, when the stream does not answer. What the answer leads to is not to be caught with it. */
+  async #asked<T>(ask: () => Promise<T>): Promise<{ readonly answer: T } | undefined> {
+    try {
+      return { answer: await ask() };
+    } catch {
+      await this.#pause();
+      return undefined;
+    }
   }
 
   #pause(): Promise<void> {
@@ -258,10 +270,14 @@ export class Committer {
     if (this.#state === 'closed') return;
     this.#state = 'deposed';
     this.#inFlight = [];
-    // What was found in front of the other's mark is in the log: nobody else tells those who wait for it.
-    this.#p.committed(this.#committed);
-    this.#p.deposed(reason);
-    this.#p.failed(new BrokerError('unavailable', 'this node does not own the journal any more'));
+    try {
+      // What was found in front of the other's mark is in the log: nobody else tells those who wait for it.
+      this.#p.committed(this.#committed);
+    } finally {
+      // Whatever comes of that, this node has to stop.
+      this.#p.deposed(reason);
+      this.#p.failed(new BrokerError('unavailable', 'this node does not own the journal any more'));
+    }
   }
 
   /** What is under way is not part of the log: a new mark says where the log ends, whatever may yet be stored. */
@@ -300,15 +316,11 @@ export class Committer {
     } catch (error) {
       if (!(error instanceof PublishError) || error.fault !== 'conflict') return undefined;
     }
-    try {
-      const found = await stream.last(names.mark);
-      if (found === undefined || found.seq <= this.#epoch) return undefined;
-      // This writer's own mark, whose answer was lost, says the same.
-      if (Buffer.compare(found.payload, message) === 0) return found.seq;
-      this.#depose(`message ${found.seq} of the stream is the mark of another writer`);
-    } catch {
-      // Asked again.
-    }
+    const found = (await this.#asked(() => stream.last(names.mark)))?.answer;
+    if (found === undefined || found.seq <= this.#epoch) return undefined;
+    // This writer's own mark, whose answer was lost, says the same.
+    if (Buffer.compare(found.payload, message) === 0) return found.seq;
+    this.#depose(`message ${found.seq} of the stream is the mark of another writer`);
     return undefined;
   }
 }

@@ -62,11 +62,12 @@ class Rig {
   }
 
   /** Opens it for an owner; what is replayed. */
-  async own(claim: number): Promise<{ readonly journal: Journal; readonly texts: readonly string[] }> {
-    const journal = await this.finish(this.open(claim).journal);
+  async own(claim: number): Promise<Owner> {
+    const opened = this.open(claim);
+    const journal = await this.finish(opened.journal);
     const texts = await this.finish(replayed(journal));
     journal.start({ committed: () => undefined, lost: () => undefined });
-    return { journal, texts };
+    return { journal, texts, sever: (isSevered) => opened.sever(isSevered) };
   }
 
   async append(journal: Journal, texts: readonly string[]): Promise<void> {
@@ -75,6 +76,12 @@ class Rig {
       await this.finish(journal.flush());
     }
   }
+}
+
+interface Owner {
+  readonly journal: Journal;
+  readonly texts: readonly string[];
+  readonly sever: (isSevered: boolean) => void;
 }
 
 /** From the newest checkpoint on, which counts as texts of its own. */
@@ -93,9 +100,9 @@ const numbered = (from: number, to: number): string[] =>
 
 describe('a follower of the journal', () => {
   /** An owner that wrote 30 entries, and a follower that read the first ten and was cut off for the others. */
-  async function cutOff(afterCut: (rig: Rig, owner: Journal) => Promise<void>) {
+  async function cutOff(afterCut: (rig: Rig, owner: Journal, sever: Owner['sever']) => Promise<void>) {
     const rig = new Rig();
-    const { journal: owner } = await rig.own(1);
+    const { journal: owner, sever } = await rig.own(1);
     await rig.append(owner, numbered(0, 10));
     const claim = deferred<number>();
     const follower = rig.open(claim.promise);
@@ -105,7 +112,7 @@ describe('a follower of the journal', () => {
     replay.catch(() => undefined);
     await rig.pass(300);
     follower.sever(true);
-    await afterCut(rig, owner);
+    await afterCut(rig, owner, sever);
     follower.sever(false);
     return { rig, replay, claim };
   }
@@ -130,10 +137,15 @@ describe('a follower of the journal', () => {
     await rig.finish(closed);
   });
 
-  it.each(['as the owner', 'still following'])(
-    'that missed what is there no more, behind checkpoints, begins anew, %s',
-    async (when) => {
-      const { rig, replay, claim } = await cutOff(async (at, owner) => {
+  it.each([
+    ['as the owner', false],
+    ['still following', false],
+    ['as the owner', true],
+    ['still following', true],
+  ])(
+    'that missed what is there no more, behind checkpoints, begins anew, %s; the owner began a new part of the log: %s',
+    async (when, isNewPart) => {
+      const { rig, replay, claim } = await cutOff(async (at, owner, sever) => {
         await at.append(owner, numbered(10, 20));
         for (const to of [20, 25]) {
           await at.append(owner, numbered(20, to));
@@ -141,6 +153,13 @@ describe('a follower of the journal', () => {
           await at.finish(owner.writeCheckpoint(owner.position, [data]));
         }
         owner.discard(owner.extents().slice(0, 4));
+        await at.pass(100);
+        if (isNewPart) {
+          sever(true);
+          await expect(at.append(owner, ['lost'])).rejects.toMatchObject({ kind: 'unavailable' });
+          sever(false);
+          await at.pass(1000);
+        }
         await at.append(owner, numbered(25, 30));
         await at.pass(100);
       });

@@ -5,8 +5,9 @@ import { BrokerError } from '../../core/errors.js';
 import type { Journal } from '../../core/ports/journal.js';
 import { markMessage } from './committer.js';
 import { readGroup } from './group.js';
-import { JetStreamJournal, type JetStreamJournalParts, type Mark } from './journal.js';
+import { JetStreamJournal, type JetStreamJournalParts } from './journal.js';
 import type { JournalNames } from './names.js';
+import type { Mark } from './replay.js';
 import { PublishError, type FencedStream } from './stream.js';
 
 export { journalNames } from './names.js';
@@ -28,7 +29,7 @@ export interface JetStreamJournalOptions {
   /** Bytes of an extent, for a new journal; one that exists keeps its own. */
   readonly extentBytes?: number;
   readonly freshBytesMax?: number;
-  /** `space().low` when the stream's own bound leaves less. */
+  /** A shortage of space when the stream's own bound leaves less. */
   readonly minFreeBytes?: number;
   /** Without a word from the stream for that long, what waits is reported as lost. */
   readonly giveUpMs?: number;

@@ -17,16 +17,15 @@ import { GROUP_HEADER_BYTES, readGroup } from './group.js';
 import { LogReader, visitEntries, type ReadState } from './log-reader.js';
 import type { JournalNames } from './names.js';
 import { Reader } from './reader.js';
+import { lostWay, Replay, type Mark, type ReplayParts } from './replay.js';
 import type { FencedStream } from './stream.js';
 import { Writer } from './writer.js';
 
-/** Bytes handed in and not yet stored beyond which the journal says that it is low, so that senders wait. */
+/** Bytes handed in and not yet stored beyond which senders are refused. */
 const PENDING_BYTES_MAX = 64 << 20;
 /** How long a close waits for what is under way. */
 const CLOSE_MS = 3_000;
 const SPACE_POLL_MS = 5_000;
-/** How often a node that follows looks for more. */
-const FOLLOW_MS = 100;
 
 export interface JetStreamJournalParts {
   readonly stream: FencedStream;
@@ -37,22 +36,14 @@ export interface JetStreamJournalParts {
   readonly freshBytesMax: number;
   readonly minFreeBytes: number;
   readonly giveUpMs: number;
-  /** Resolves when this owner has written its mark: nobody else's entries follow. Until then a replay goes on. */
-  readonly takenOver: Promise<Mark>;
+  readonly takenOver: ReplayParts['takenOver'];
   /** At the close: whoever only followed does not take over any more, and `takenOver` rejects. */
   readonly onClose: () => void;
   readonly clock: Clock;
   readonly log: Log;
-  /** While this one follows: how many messages of the stream it had not read yet. */
-  readonly onFollow: ((lag: number) => void) | undefined;
+  readonly onFollow: ReplayParts['onFollow'];
   /** Another owner has the journal: nothing is committed here any more. */
   readonly onDeposed: (reason: string) => void;
-}
-
-/** An owner's beginning: the epoch of its claim, and the sequence of the mark that was written for it. */
-export interface Mark {
-  readonly claim: number;
-  readonly epoch: number;
 }
 
 /** The journal in a JetStream stream; docs/adr/0011 says why it is as it is. */
@@ -113,11 +104,9 @@ export class JetStreamJournal implements Journal {
       }
       visitEntries(groups, from, visit);
     });
-    const next = await this.#follow(reader, state.seq);
-    this.#mark = await this.#p.takenOver;
+    const oldestCheckpoint = (): Promise<Position> => this.#checkpoints.readOldest();
+    this.#mark = await new Replay({ ...this.#p, oldestCheckpoint }, reader, state.seq).run();
     const { epoch } = this.#mark;
-    await stream.read(next, epoch, (message) => reader.take(message));
-    reader.finish();
     if (reader.passedOver > 0)
       log.info('messages that never became part of the log were passed over', { count: reader.passedOver });
     this.#replayFrom = { position: reader.end, state: { seq: epoch + 1, epoch, end: reader.end } };
@@ -141,36 +130,6 @@ export class JetStreamJournal implements Journal {
     await this.#checkpoints.takeOver(epoch);
     // Nobody puts a checkpoint in front any more: what was purged unread shows now.
     if (reader.end < this.#checkpoints.oldest) throw lostWay();
-  }
-
-  /** Reads what the owner of the time writes, until this one has taken over; resolves with the sequence that is next. */
-  async #follow(reader: LogReader, from: number): Promise<number> {
-    const { stream, takenOver, clock, onFollow } = this.#p;
-    const state = { isOver: false, next: from };
-    const over = takenOver.then(
-      () => void (state.isOver = true),
-      () => void (state.isOver = true),
-    );
-    // A turn later: one that has taken over already has nobody to follow.
-    await Promise.resolve();
-    while (!state.isOver) {
-      try {
-        const last = await stream.lastSeq();
-        onFollow?.(Math.max(0, last + 1 - state.next));
-        await stream.read(state.next, last, (message) => {
-          reader.take(message);
-          state.next = message.seq + 1;
-        });
-        state.next = Math.max(state.next, last + 1);
-        if (reader.strays > 0 && reader.end < (await this.#checkpoints.readOldest())) throw lostWay();
-      } catch (error) {
-        // Silence is waited out; what does not fit together is not.
-        if (error instanceof LostWay || (error instanceof BrokerError && error.kind === 'internal'))
-          throw error;
-      }
-      await Promise.race([over, new Promise<void>((resolve) => clock.after(FOLLOW_MS, resolve))]);
-    }
-    return state.next;
   }
 
   start(listener: JournalListener): void {
@@ -252,16 +211,19 @@ export class JetStreamJournal implements Journal {
   }
 
   space(): JournalSpace {
-    const committer = this.#committer;
-    const isSlow =
-      this.#writer?.stalled === true ||
-      committer?.overdue === true ||
-      (this.#writer?.pendingBytes ?? 0) > PENDING_BYTES_MAX;
     return {
-      low: isSlow || committer?.deposed === true || this.#freeBytes < this.#p.minFreeBytes,
+      shortage: this.#shortage(),
       freeBytes: this.#freeBytes,
       usedBytes: this.#index.bytes + this.#checkpoints.usedBytes,
     };
+  }
+
+  #shortage(): string | undefined {
+    const refusal = this.#writer?.refusal;
+    if (refusal !== undefined) return refusal;
+    if (this.#freeBytes < this.#p.minFreeBytes) return 'the stream of the journal is nearly full';
+    const isSlow = this.#committer?.overdue === true || (this.#writer?.pendingBytes ?? 0) > PENDING_BYTES_MAX;
+    return isSlow ? 'NATS does not keep up' : undefined;
   }
 
   stats(): JournalStats {
@@ -341,13 +303,6 @@ export class JetStreamJournal implements Journal {
         });
     });
   }
-}
-
-/** Messages that this node had not read were purged behind checkpoints: it has to begin with one of these. */
-class LostWay extends BrokerError {}
-
-function lostWay(): LostWay {
-  return new LostWay('unavailable', 'this node fell behind what the journal still holds');
 }
 
 /** Extents that are given up once this much is stored, and the oldest checkpoint is newer. */

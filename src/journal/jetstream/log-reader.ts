@@ -56,7 +56,7 @@ export class LogReader {
     return this.#end;
   }
 
-  /** Throws `internal` for a damaged message. */
+  /** Throws `internal` for a damaged message, and when messages are missing in front of it. */
   take(message: StoredMessage): void {
     const header = readGroup(message.payload);
     if (header === undefined)
@@ -108,11 +108,12 @@ export class LogReader {
   #stray(seq: number): void {
     this.passedOver += 1;
     this.strays += 1;
-    if (this.strays > STRAYS_MAX)
-      throw new BrokerError('internal', `the journal's stream lacks messages in front of message ${seq}`);
+    if (this.strays > STRAYS_MAX) throw lacking(seq);
   }
 
+  /** Throws `internal` when the log ends behind what was read. */
   #mark(seq: number, header: GroupHeader): void {
+    if (header.prev !== ANYWHERE && header.prev > this.#end) throw lacking(seq);
     this.#epoch = seq;
     this.strays = 0;
     this.#parts = [];
@@ -120,6 +121,10 @@ export class LogReader {
     this.#held = this.#held.filter(([first]) => (first?.header.start ?? 0) < header.prev);
     this.#end = header.prev;
   }
+}
+
+function lacking(seq: number): BrokerError {
+  return new BrokerError('internal', `the journal's stream lacks messages in front of message ${seq}`);
 }
 
 function endOf(group: LoggedGroup): Position {

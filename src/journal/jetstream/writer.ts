@@ -66,8 +66,9 @@ export class Writer {
     return this.#pendingBytes;
   }
 
-  get stalled(): boolean {
-    return this.#stall !== undefined;
+  /** Why nothing is taken at the moment. */
+  get refusal(): string | undefined {
+    return this.#stall?.message;
   }
 
   start(listener: JournalListener, committer: Committer): void {

@@ -38,7 +38,7 @@ export interface MemoryFaults {
   failNextCheckpoint?: BrokerError | undefined;
   /** The next read rejects with this error. Used once. */
   failNextRead?: BrokerError | undefined;
-  /** What `space().low` says. */
+  /** `space()` says what the one on disk does when that is nearly full. */
   lowSpace?: boolean;
 }
 
@@ -180,7 +180,7 @@ export class MemoryJournal implements Journal {
 
   space(): JournalSpace {
     return {
-      low: this.faults.lowSpace ?? false,
+      shortage: this.faults.lowSpace === true ? 'the disk is nearly full' : undefined,
       freeBytes: Number.MAX_SAFE_INTEGER,
       usedBytes: this.#entries.usedBytes,
     };

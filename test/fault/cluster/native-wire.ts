@@ -78,7 +78,9 @@ async function send(connection: NativeConnection, channel: string, sequence: num
 function nativeFailure(error: unknown): Error {
   const text = error instanceof Error ? error.message : String(error);
   if (/status \d+/.test(text)) return grpcFailure(error);
-  return /does not own|nearly full|stopping|closed|ended|ECONN|EHOST/i.test(text)
+  return /does not own|nearly full|does not keep up|does not answer|stopping|closed|ended|ECONN|EHOST/i.test(
+    text,
+  )
     ? new Error(text)
     : new WrongAnswer(text);
 }
