@@ -14,8 +14,8 @@ export class Timeline {
     if (startedAt > this.#provenUntil) this.#provenUntil = startedAt;
   }
 
-  /** Whether something the broker had answered (or, with `graceMs`, must have read) at `at` is certainly on disk. */
-  proves(at: number, graceMs: number): boolean {
-    return at + graceMs < this.#provenUntil;
+  /** Whether what the broker had certainly taken at `at` is certainly on disk. */
+  proves(at: number): boolean {
+    return at < this.#provenUntil;
   }
 }

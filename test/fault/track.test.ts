@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Patience } from './exercise.js';
+import { StallWatch } from './stall-watch.js';
 import { Timeline } from './timeline.js';
 import { OrderCheck, Track, Violation } from './track.js';
 
@@ -11,72 +12,161 @@ class ManualTimeline extends Timeline {
   }
 }
 
-function trackOf(timeline = new ManualTimeline()): Track {
-  return new Track({ name: 'q', timeline });
+const LEASE_MS = 10_000;
+
+/** A track on a wall clock that is moved, and a message that was confirmed. */
+function world() {
+  let now = 1_000_000;
+  const track = new Track({ name: 'q', timeline: new ManualTimeline(), now: () => now });
+  const sequence = track.send();
+  track.confirm(sequence);
+  return {
+    track,
+    sequence,
+    hold: () => ({ since: now, leaseMs: LEASE_MS }),
+    pass: (ms: number) => (now += ms),
+    /** A kill, and the next life's check begins. */
+    restart: () => {
+      track.killed();
+      track.beginDrain();
+    },
+    /** A durable send, confirmed: what was taken before is on disk. */
+    prove: () => track.confirm(track.send()),
+  };
 }
 
 describe('the bookkeeping of the kill tests', () => {
   it('misses a confirmed message that does not come', () => {
-    const track = trackOf();
-    track.confirm(track.send());
-    track.killed();
-    track.beginDrain();
+    const { track, restart } = world();
+    restart();
     expect(track.complete).toBe(false);
-    expect(() => track.finishDrain()).toThrow(Violation);
+    expect(() => track.finishDrain()).toThrow('lost');
   });
 
   it('allows an unconfirmed message to be there or not', () => {
-    const track = trackOf();
-    const [first] = [track.send(), track.send()];
-    track.killed();
-    track.beginDrain();
-    track.receive(first);
+    const { track, sequence, hold, restart } = world();
+    const [unconfirmed] = [track.send(), track.send()];
+    restart();
+    track.receive(sequence, hold());
+    track.receive(unconfirmed, hold());
     expect(track.complete).toBe(true);
     track.finishDrain();
   });
 
-  it('refuses the second coming of a message in one drain', () => {
-    const track = trackOf();
-    const sequence = track.send();
-    track.confirm(sequence);
-    track.killed();
-    track.beginDrain();
-    track.receive(sequence);
-    expect(() => track.receive(sequence)).toThrow('came twice');
-  });
-
-  it('refuses an acknowledged message once a later confirmed send proves the acknowledgement', () => {
-    const track = trackOf();
-    const sequence = track.send();
-    track.confirm(sequence);
-    track.ack(sequence);
-    track.confirm(track.send());
-    track.killed();
-    track.beginDrain();
-    expect(() => track.receive(sequence)).toThrow('gone for good');
-  });
-
-  it('allows an acknowledged message to come back while nothing proves the acknowledgement', () => {
-    const track = trackOf();
-    const sequence = track.send();
-    track.confirm(sequence);
-    track.ack(sequence);
-    track.killed();
-    track.beginDrain();
-    track.receive(sequence);
-    track.finishDrain();
-  });
-
   it('refuses a message that nobody sent', () => {
-    expect(() => trackOf().receive(7)).toThrow(Violation);
+    const { track, hold } = world();
+    expect(() => track.receive(7, hold())).toThrow(Violation);
   });
 
-  it('refuses a step back within a group', () => {
+  it('refuses a step back within a group, but for what came again', () => {
     const order = new OrderCheck('fifo');
     order.receive('a', 3);
     order.receive('b', 1);
     order.receive('a', 4);
     expect(() => order.receive('a', 3)).toThrow('came after 4');
+    order.receive('a', 3, true);
+    order.receive('a', 4, true);
+  });
+});
+
+describe('a message that comes twice in one life', () => {
+  for (const draining of [true, false]) {
+    it(`is refused while its lease runs, ${draining ? 'in a check' : 'under load'}`, () => {
+      const { track, sequence, hold, pass, restart } = world();
+      if (draining) restart();
+      track.receive(sequence, hold());
+      pass(LEASE_MS - 1);
+      expect(() => track.receive(sequence, hold())).toThrow('came twice before its lease can have ended');
+    });
+  }
+
+  it('is allowed when everybody stood still until its lease had ended', () => {
+    const { track, sequence, hold, pass, restart } = world();
+    restart();
+    expect(track.receive(sequence, hold())).toBe(false);
+    track.acking(sequence);
+    pass(27_000);
+    expect(track.receive(sequence, hold())).toBe(true);
+    expect(track.lapsed).toBe(1);
+    // A lease as good as the first.
+    pass(LEASE_MS - 1);
+    expect(() => track.receive(sequence, hold())).toThrow('came twice');
+  });
+
+  it('is refused for ever once the broker took its acknowledgement in time', () => {
+    const { track, sequence, hold, pass } = world();
+    track.receive(sequence, hold());
+    pass(LEASE_MS - 1);
+    track.acked(sequence);
+    pass(10 * LEASE_MS);
+    expect(() => track.receive(sequence, hold())).toThrow('after its acknowledgement was taken');
+  });
+
+  it('is allowed when its acknowledgement may have come too late', () => {
+    const { track, sequence, hold, pass, restart, prove } = world();
+    track.receive(sequence, hold());
+    pass(LEASE_MS);
+    track.acked(sequence);
+    expect(track.receive(sequence, hold())).toBe(true);
+    prove();
+    restart();
+    // It was not certainly taken, so nothing proves that it is gone.
+    track.receive(sequence, hold());
+  });
+});
+
+describe('an acknowledged message after a kill', () => {
+  it('is refused once a later confirmed send proves the acknowledgement', () => {
+    const { track, sequence, hold, restart, prove } = world();
+    track.receive(sequence, hold());
+    track.acked(sequence);
+    prove();
+    restart();
+    expect(() => track.receive(sequence, hold())).toThrow('gone for good');
+  });
+
+  it('may come back while nothing proves the acknowledgement', () => {
+    const { track, sequence, hold, restart } = world();
+    track.receive(sequence, hold());
+    track.acked(sequence);
+    restart();
+    track.receive(sequence, hold());
+    expect(track.reappeared).toBe(1);
+    track.finishDrain();
+  });
+
+  it('may come back or not when the acknowledgement was on its way', () => {
+    for (const comes of [true, false]) {
+      const { track, sequence, hold, restart, prove } = world();
+      track.receive(sequence, hold());
+      track.acking(sequence);
+      prove();
+      restart();
+      if (comes) track.receive(sequence, hold());
+      track.receive(sequence + 1, hold());
+      expect(track.complete).toBe(true);
+      track.finishDrain();
+    }
+  });
+
+  it('must come when nobody began to acknowledge it, whoever held it', () => {
+    const { track, sequence, hold, restart } = world();
+    track.receive(sequence, hold());
+    restart();
+    expect(track.complete).toBe(false);
+    track.receive(sequence, hold());
+    expect(track.complete).toBe(true);
+  });
+
+  it('is not waited for without end, nor allowed without end', () => {
+    const { track, sequence, hold, pass, restart } = world();
+    track.receive(sequence, hold());
+    track.acking(sequence);
+    for (let kill = 0; kill < 9; kill++) restart();
+    expect(track.size).toBe(1);
+    pass(200_001);
+    restart();
+    expect(() => track.receive(sequence, hold())).toThrow('gone for good');
   });
 });
 
@@ -93,5 +183,19 @@ describe('patience', () => {
     }
     now += 1_000;
     expect(patience.isOver).toBe(true);
+  });
+});
+
+describe('a look at one’s own clock', () => {
+  it('tells a stall from a late turn', () => {
+    let now = 0;
+    const watch = new StallWatch(() => now);
+    watch.stop();
+    now += 900;
+    expect(watch.totalMs).toBe(0);
+    now += 27_000;
+    expect(watch.totalMs).toBe(27_000);
+    now += 500;
+    expect(watch.totalMs).toBe(27_000);
   });
 });

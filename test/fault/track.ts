@@ -2,35 +2,57 @@ import type { Timeline } from './timeline.js';
 
 interface Fate {
   readonly startedAt: number;
-  /** Must be there after a restart, unless acknowledged. */
+  /** Must be there after a restart: it was confirmed, and nobody began to acknowledge it. */
   required: boolean;
-  ackedAt: number | undefined;
+  /** Somebody began to acknowledge it: it may be gone, and may come back. */
+  acking: boolean;
+  /** When the broker had certainly taken an acknowledgement in time: it does not come again in this life. */
+  takenAt: number | undefined;
+  /** Who got it in this life of the broker has it alone until then. Unix ms; undefined: nobody got it. */
+  heldUntil: number | undefined;
   /** Came already since the last restart while everything is being drained. */
   drained: boolean;
-  /** Kills survived without being required or acknowledged. */
+  /** Kills survived without being required, and when it was not required any more. Unix ms. */
   kills: number;
+  undecidedSince: number;
+}
+
+/** What a receiver may count on: a message is nobody else's for so long. */
+export interface Hold {
+  /** The message was not handed out before this. Unix ms, of the clock that the broker goes by. */
+  readonly since: number;
+  /** Infinity: until the connection ends. */
+  readonly leaseMs: number;
 }
 
 export interface TrackOptions {
   readonly name: string;
   readonly timeline: Timeline;
-  /** Acknowledgements without an answer count as taken by the broker this long after they were written. */
-  readonly ackGraceMs?: number;
+  /** Unix ms. */
+  readonly now?: () => number;
 }
 
-/** A message that nobody confirmed may show up for this many kills (leases keep it back for a while), not later. */
+/** A message that nobody confirmed may show up for this many kills and this long (leases keep it back), not later. */
 const UNDECIDED_KILLS_MAX = 8;
+const UNDECIDED_MS_MAX = 200_000;
 
 /** A broken promise. */
 export class Violation extends Error {
   override readonly name = 'Violation';
 }
 
-/** What was promised about the messages of one queue, and whether it is kept. Numbers identify messages. */
+/**
+ * What was promised about the messages of one queue, and whether it is kept. Numbers identify messages.
+ *
+ * A message that was received comes a second time only after a kill, or when its lease may have ended: never sooner, whatever
+ * stood still. Its acknowledgement counts when the broker had taken it before the lease can have ended: from then on it does not
+ * come again in this life, nor in a later one when a send that began afterwards was confirmed. One that was taken later, or may
+ * not have been taken at all, decides nothing.
+ */
 export class Track {
   readonly name: string;
   readonly #timeline: Timeline;
-  readonly #ackGraceMs: number;
+  readonly #now: () => number;
   readonly #fates = new Map<number, Fate>();
   #next = 0;
   #draining = false;
@@ -38,18 +60,32 @@ export class Track {
   /** For the summary. */
   confirmedTotal = 0;
   reappeared = 0;
+  lapsed = 0;
 
-  constructor({ name, timeline, ackGraceMs = 0 }: TrackOptions) {
+  constructor({ name, timeline, now = () => Date.now() }: TrackOptions) {
     this.name = name;
     this.#timeline = timeline;
-    this.#ackGraceMs = ackGraceMs;
+    this.#now = now;
+  }
+
+  /** Messages whose fate is not settled. */
+  get size(): number {
+    return this.#fates.size;
   }
 
   /** A new message's number; its send begins now. */
   send(): number {
     const sequence = this.#next++;
-    const startedAt = this.#timeline.now();
-    this.#fates.set(sequence, { startedAt, required: false, ackedAt: undefined, drained: false, kills: 0 });
+    this.#fates.set(sequence, {
+      startedAt: this.#timeline.now(),
+      required: false,
+      acking: false,
+      takenAt: undefined,
+      heldUntil: undefined,
+      drained: false,
+      kills: 0,
+      undecidedSince: this.#now(),
+    });
     return sequence;
   }
 
@@ -57,56 +93,64 @@ export class Track {
     const fate = this.#fates.get(sequence);
     if (fate === undefined) throw new Violation(`${this.name}: ${sequence} was confirmed and never sent`);
     this.#timeline.confirmed(fate.startedAt);
-    fate.required = fate.ackedAt === undefined;
+    fate.required = !fate.acking;
     this.confirmedTotal++;
   }
 
-  /** A message came. Throws when it must not. */
-  receive(sequence: number): void {
+  /** A message came. Throws when it must not. True when it came in this life before, and its lease may have ended since. */
+  receive(sequence: number, hold: Hold): boolean {
     const fate = this.#fates.get(sequence);
     if (fate === undefined) throw new Violation(`${this.name}: ${sequence} is gone for good and came back`);
-    if (fate.ackedAt !== undefined) {
-      if (this.#timeline.proves(fate.ackedAt, this.#ackGraceMs)) {
-        throw new Violation(`${this.name}: ${sequence} was acknowledged for good and came back`);
-      }
-      this.reappeared++;
+    if (fate.takenAt !== undefined) {
+      throw new Violation(`${this.name}: ${sequence} came again after its acknowledgement was taken`);
     }
-    if (!this.#draining) return;
-    if (fate.drained) throw new Violation(`${this.name}: ${sequence} came twice`);
-    fate.drained = true;
-    if (fate.required) this.#open--;
+    const again = fate.heldUntil !== undefined;
+    if (fate.heldUntil !== undefined && this.#now() < fate.heldUntil) {
+      throw new Violation(`${this.name}: ${sequence} came twice before its lease can have ended`);
+    }
+    fate.heldUntil = hold.since + hold.leaseMs;
+    if (again) this.lapsed++;
+    else if (fate.acking) this.reappeared++;
+    if (this.#draining && !fate.drained) {
+      fate.drained = true;
+      if (fate.required) this.#open--;
+    }
+    return again;
   }
 
   /** The broker is being told that the message is done: from now on it may be gone, and may still come back. */
   acking(sequence: number): void {
     const fate = this.#fates.get(sequence);
     if (fate === undefined) return;
-    fate.ackedAt = Number.POSITIVE_INFINITY;
+    if (fate.required) fate.undecidedSince = this.#now();
+    fate.acking = true;
     fate.required = false;
   }
 
-  /** The broker has certainly taken the acknowledgement: the next send that is confirmed proves it to be on disk. */
-  ack(sequence: number): void {
+  /** The broker has read the acknowledgement by now. It counts unless the lease may have ended before. */
+  acked(sequence: number): void {
     const fate = this.#fates.get(sequence);
     if (fate === undefined) return;
-    fate.ackedAt = this.#timeline.now();
-    fate.required = false;
+    this.acking(sequence);
+    if (fate.heldUntil !== undefined && this.#now() < fate.heldUntil) fate.takenAt = this.#timeline.now();
   }
 
   /** The broker was killed: what is certain now is settled, what is not may go either way. */
   killed(): void {
     this.#draining = false;
     for (const [sequence, fate] of this.#fates) {
-      if (fate.ackedAt !== undefined && this.#timeline.proves(fate.ackedAt, this.#ackGraceMs)) {
+      fate.heldUntil = undefined;
+      if (fate.required) continue;
+      const isSettled = fate.takenAt !== undefined && this.#timeline.proves(fate.takenAt);
+      fate.takenAt = undefined;
+      const overdue = ++fate.kills > UNDECIDED_KILLS_MAX;
+      if (isSettled || (overdue && this.#now() > fate.undecidedSince + UNDECIDED_MS_MAX)) {
         this.#fates.delete(sequence);
-      } else if (!fate.required) {
-        fate.ackedAt = undefined;
-        if (++fate.kills > UNDECIDED_KILLS_MAX) this.#fates.delete(sequence);
       }
     }
   }
 
-  /** From now on everything is received once, until `finishDrain`. */
+  /** From now on everything is received, until `finishDrain`. */
   beginDrain(): void {
     this.#draining = true;
     this.#open = 0;
@@ -141,9 +185,12 @@ export class OrderCheck {
     this.#name = name;
   }
 
-  receive(group: string, sequence: number): void {
+  /** `again`: it came before and its lease ended, so that the group goes on from it. */
+  receive(group: string, sequence: number, again = false): void {
     const last = this.#last.get(group) ?? -1;
-    if (sequence < last) throw new Violation(`${this.#name} ${group}: ${sequence} came after ${last}`);
+    if (sequence < last && !again) {
+      throw new Violation(`${this.#name} ${group}: ${sequence} came after ${last}`);
+    }
     this.#last.set(group, sequence);
   }
 }

@@ -10,6 +10,8 @@ import { queueMessage } from './native.js';
 const QUEUE = 'fault.work';
 const DEAD = 'fault.dead';
 const BATCH = 50;
+/** A transaction ends with its connection only. */
+const HOLD = { since: 0, leaseMs: Infinity };
 
 /** Messages that move to another queue when they are returned: each is in exactly one of the two at any time. */
 export class DeadLetterExercise implements Exercise {
@@ -54,10 +56,11 @@ export class DeadLetterExercise implements Exercise {
         const poll = await poller.get(queue, 10 * BATCH, 1000);
         if (poll.messages.length === 0) break;
         const sequences = poll.messages.map(({ body }) => readSequence(body, 0));
-        for (const sequence of sequences) this.#track.receive(sequence);
+        for (const sequence of sequences) this.#track.receive(sequence, HOLD);
+        for (const sequence of sequences) this.#track.acking(sequence);
         poller.ackAll(poll);
         await connection.ping();
-        for (const sequence of sequences) this.#track.ack(sequence);
+        for (const sequence of sequences) this.#track.acked(sequence);
       }
     }
     connection.close();

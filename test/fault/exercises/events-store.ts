@@ -18,6 +18,8 @@ export class EventsStoreExercise implements Exercise {
   readonly #confirmed = new Set<number>();
   /** First sequence not read yet. */
   #position = 1;
+  /** Read in the last check, and in the one that is under way or was cut short. */
+  #readBefore = new Set<number>();
   #read = new Set<number>();
 
   constructor(timeline: Timeline) {
@@ -48,8 +50,6 @@ export class EventsStoreExercise implements Exercise {
 
   async verify(life: Life): Promise<void> {
     const connection = await NativeConnection.open(life.port('native-grpc'));
-    const open = new Set(this.#confirmed);
-    const seen = new Set<number>();
     let failure: unknown;
     let events = 0;
     const onEvent = (message: Uint8Array): void => {
@@ -61,11 +61,11 @@ export class EventsStoreExercise implements Exercise {
       if (sequence !== this.#position) {
         failure ??= new Violation(`${this.name}: sequence ${sequence} came where ${this.#position} was due`);
       }
-      if (seen.has(number) || this.#read.has(number))
+      if (this.#read.has(number) || this.#readBefore.has(number))
         failure ??= new Violation(`${this.name}: ${number} came twice`);
       this.#position = sequence + 1;
-      seen.add(number);
-      open.delete(number);
+      this.#read.add(number);
+      this.#confirmed.delete(number);
     };
     const subscription = connection.subscribeFromSequence({
       clientId: `verify-${life.kills}`,
@@ -74,7 +74,7 @@ export class EventsStoreExercise implements Exercise {
       onEvent,
     });
     const patience = new Patience(READ_WAIT_MS);
-    while (failure === undefined && open.size > 0 && !patience.isOver) await sleep(5);
+    while (failure === undefined && this.#confirmed.size > 0 && !patience.isOver) await sleep(5);
     for (let before = -1; before !== events;) {
       before = events;
       await sleep(QUIET_MS);
@@ -82,10 +82,12 @@ export class EventsStoreExercise implements Exercise {
     subscription.cancel();
     connection.close();
     if (failure !== undefined) throw failure as Error;
-    if (open.size > 0)
-      throw new Violation(`${this.name}: ${open.size} confirmed events are lost: ${[...open][0]}`);
-    this.#confirmed.clear();
-    this.#read = seen;
+    if (this.#confirmed.size > 0) {
+      const [first] = this.#confirmed;
+      throw new Violation(`${this.name}: ${this.#confirmed.size} confirmed events are lost: ${first}`);
+    }
+    this.#readBefore = this.#read;
+    this.#read = new Set();
   }
 
   summary(): string {

@@ -11,6 +11,8 @@ const BATCH = 10;
 const SENDERS = 3;
 const POLL_MAX = 100;
 const POLL_WAIT_MS = 1000;
+/** A transaction ends with its connection only. */
+const HOLD = { since: 0, leaseMs: Infinity };
 
 /** A native queue: upstream batches and a downstream that acknowledges each transaction. */
 export class NativeExercise implements Exercise {
@@ -64,12 +66,12 @@ export class NativeExercise implements Exercise {
     const poll = await poller.get(CHANNEL, POLL_MAX, POLL_WAIT_MS);
     if (poll.messages.length === 0) return;
     const sequences = poll.messages.map(({ body }) => readSequence(body, 0));
-    for (const sequence of sequences) this.#track.receive(sequence);
-    poller.ackAll(poll);
+    for (const sequence of sequences) this.#track.receive(sequence, HOLD);
     for (const sequence of sequences) this.#track.acking(sequence);
+    poller.ackAll(poll);
     // AckAll has no answer; what is asked behind it on the same connection has.
     await connection.ping();
-    for (const sequence of sequences) this.#track.ack(sequence);
+    for (const sequence of sequences) this.#track.acked(sequence);
   }
 }
 

@@ -1,8 +1,13 @@
 import { readSequence, writeSequence } from '../../../bench/client/body.js';
-import { PubSubConnection, pubsubPublishTemplate, type PullStream } from '../../../bench/client/pubsub.js';
-import { Patience, sleep, untilDead, waiting, type Exercise, type Life } from '../exercise.js';
+import {
+  PubSubConnection,
+  pubsubPublishTemplate,
+  type PubSubReceived,
+  type PullStream,
+} from '../../../bench/client/pubsub.js';
+import { Patience, sleep, unlessDead, untilDead, waiting, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
-import { OrderCheck, Track, Violation } from '../track.js';
+import { OrderCheck, Track, Violation, type Hold } from '../track.js';
 
 const PROJECT = 'projects/fault';
 const TOPIC = `${PROJECT}/topics/fault`;
@@ -10,11 +15,9 @@ const PLAIN = `${PROJECT}/subscriptions/plain`;
 const ORDERED = `${PROJECT}/subscriptions/ordered`;
 const KEYS = 4;
 const BATCH = 10;
-// Acknowledgements on the stream have no answer; a starved machine may read them late.
-const ACK_GRACE_MS = 2000;
 // Messages on their way to a killed subscriber come back after this: the shortest the service allows.
 const ACK_DEADLINE_SECONDS = 10;
-/** Long enough that a machine that stands still does not bring a message back while it is being acknowledged. */
+/** Long, so that a machine that stands still for a while leaves the check as sharp as it is. */
 const DRAIN_ACK_DEADLINE_SECONDS = 120;
 /** Only some lives have subscribers, since each such kill costs an acknowledgement deadline. */
 const LIVES_PER_SUBSCRIBER = 6;
@@ -27,9 +30,11 @@ export class PubSubExercise implements Exercise {
   readonly #tracks: readonly [Track, Track];
   #lifeBegan = 0;
   #subscribed = false;
+  /** A check that a stall cut short took some of the messages. */
+  #halfRead = false;
 
   constructor(timeline: Timeline) {
-    const track = (name: string) => new Track({ name: `pubsub ${name}`, timeline, ackGraceMs: ACK_GRACE_MS });
+    const track = (name: string) => new Track({ name: `pubsub ${name}`, timeline });
     this.#tracks = [track('plain'), track('ordered')];
   }
 
@@ -45,17 +50,19 @@ export class PubSubExercise implements Exercise {
     const connection = await PubSubConnection.open(life.port('gcp'));
     this.#lifeBegan = this.#send();
     this.#subscribed = life.kills % LIVES_PER_SUBSCRIBER === LIVES_PER_SUBSCRIBER - 1;
+    const order = new OrderCheck('pubsub key');
     const pulls = this.#subscribed
       ? [
-          this.#pull(connection, { subscription: PLAIN, track: this.#tracks[0] }),
-          this.#pull(connection, { subscription: ORDERED, track: this.#tracks[1] }),
+          new Pull(connection, { subscription: PLAIN, track: this.#tracks[0] }),
+          new Pull(connection, { subscription: ORDERED, track: this.#tracks[1], order }),
         ]
       : [];
     const publishers = ['', '', ...Array.from({ length: KEYS }, (_, index) => `k${index}`)].map((key) =>
       this.#publish(connection, key, isDead),
     );
-    await Promise.all(publishers);
-    for (const pull of pulls) if (pull.failure instanceof Violation) throw pull.failure;
+    // They end with the broker; sooner is a failure.
+    const consumers = pulls.map((pull) => unlessDead(isDead, () => pull.over));
+    await Promise.all([...publishers, ...consumers]);
     connection.close();
   }
 
@@ -69,9 +76,11 @@ export class PubSubExercise implements Exercise {
     const order = new OrderCheck('pubsub key');
     const drain = { ackDeadlineSeconds: DRAIN_ACK_DEADLINE_SECONDS };
     const pulls = [
-      this.#pull(connection, { ...drain, subscription: PLAIN, track: this.#tracks[0] }),
-      this.#pull(connection, { ...drain, subscription: ORDERED, track: this.#tracks[1], order }),
+      new Pull(connection, { ...drain, subscription: PLAIN, track: this.#tracks[0] }),
+      new Pull(connection, { ...drain, subscription: ORDERED, track: this.#tracks[1], order }),
     ];
+    const comparable = !this.#subscribed && !this.#halfRead;
+    this.#halfRead = true;
     const patience = new Patience();
     const failed = () => pulls.some((pull) => pull.failure !== undefined);
     while (!failed() && !this.#tracks.every((track) => track.complete) && !patience.isOver) {
@@ -83,22 +92,26 @@ export class PubSubExercise implements Exercise {
       await sleep(20);
     }
     for (const pull of pulls) {
-      pull.stream?.cancel();
-      if (pull.failure !== undefined) throw pull.failure as Error;
+      pull.end();
+      if (pull.failure !== undefined) throw pull.failure;
     }
     for (const track of this.#tracks) track.finishDrain();
-    this.#checkBothOrNeither(pulls);
+    if (comparable) this.#checkBothOrNeither(pulls);
+    this.#halfRead = false;
     connection.close();
   }
 
   summary(): string {
     const [plain, ordered] = this.#tracks;
-    return `${plain.confirmedTotal} confirmed × 2 subscriptions, ${plain.reappeared + ordered.reappeared} came back`;
+    const sum = (read: (track: Track) => number): number => read(plain) + read(ordered);
+    return (
+      `${plain.confirmedTotal} confirmed × 2 subscriptions, ${sum((track) => track.reappeared)} came back, ` +
+      `${sum((track) => track.lapsed)} after their lease`
+    );
   }
 
   /** A publish of the last life is on both subscriptions or on none, confirmed or not. */
   #checkBothOrNeither(pulls: readonly Pull[]): void {
-    if (this.#subscribed) return;
     const [plain, ordered] = pulls.map(
       (pull) => new Set([...pull.seen].filter((one) => one > this.#lifeBegan)),
     );
@@ -127,33 +140,6 @@ export class PubSubExercise implements Exercise {
       for (const track of this.#tracks) for (const sequence of sequences) track.confirm(sequence);
     });
   }
-
-  #pull(
-    connection: PubSubConnection,
-    { subscription, track, order, ackDeadlineSeconds = ACK_DEADLINE_SECONDS }: PullOptions,
-  ): Pull {
-    const pull: Pull = { stream: undefined, failure: undefined, seen: new Set() };
-    pull.stream = connection.streamingPull({
-      subscription,
-      ackDeadlineSeconds,
-      onMessages: (messages) => {
-        try {
-          for (const { data, orderingKey } of messages) {
-            const sequence = readSequence(data, 0);
-            track.receive(sequence);
-            pull.seen.add(sequence);
-            if (orderingKey !== '') order?.receive(orderingKey, sequence);
-          }
-          pull.stream?.ack(messages.map((message) => message.ackId));
-          for (const { data } of messages) track.ack(readSequence(data, 0));
-        } catch (error) {
-          pull.failure ??= error;
-        }
-      },
-      onEnd: (end) => (pull.failure ??= new Error(`pull ended: ${end.status} ${end.message}`)),
-    });
-    return pull;
-  }
 }
 
 interface PullOptions {
@@ -163,8 +149,70 @@ interface PullOptions {
   readonly ackDeadlineSeconds?: number;
 }
 
-interface Pull {
-  stream: PullStream | undefined;
-  failure: unknown;
-  readonly seen: Set<number>;
+/** A StreamingPull that acknowledges what comes, and knows when the broker has read it. */
+class Pull {
+  readonly seen = new Set<number>();
+  /** Resolves at `end`; rejects when the stream ends before, or a promise is broken. */
+  readonly over: Promise<void>;
+  failure: Error | undefined;
+  readonly #stream: PullStream;
+  readonly #track: Track;
+  readonly #order: OrderCheck | undefined;
+  readonly #hold: Hold;
+  /** What was acknowledged in front of each empty request, but for the greeting, which nobody asked for. */
+  readonly #unanswered: (readonly number[])[] = [[]];
+  #resolve: () => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+
+  constructor(connection: PubSubConnection, options: PullOptions) {
+    const { subscription, track, order, ackDeadlineSeconds = ACK_DEADLINE_SECONDS } = options;
+    this.#track = track;
+    this.#order = order;
+    this.#hold = { since: Date.now(), leaseMs: ackDeadlineSeconds * 1000 };
+    this.over = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // Whoever does not wait for the end looks at `failure`.
+    this.over.catch(() => undefined);
+    this.#stream = connection.streamingPull({
+      subscription,
+      ackDeadlineSeconds,
+      onMessages: (messages) => this.#take(messages),
+      onEnd: ({ status, message }) => this.#fail(new Error(`pull ended: ${status} ${message}`)),
+    });
+  }
+
+  end(): void {
+    this.#stream.cancel();
+    this.#resolve();
+  }
+
+  #fail(error: unknown): void {
+    this.failure ??= error as Error;
+    this.#reject(this.failure);
+  }
+
+  #take(messages: readonly PubSubReceived[]): void {
+    try {
+      if (messages.length === 0) {
+        for (const sequence of this.#unanswered.shift() ?? []) this.#track.acked(sequence);
+        return;
+      }
+      const sequences = messages.map(({ data }) => readSequence(data, 0));
+      for (const [i, sequence] of sequences.entries()) {
+        const again = this.#track.receive(sequence, this.#hold);
+        this.seen.add(sequence);
+        const key = messages[i]?.orderingKey ?? '';
+        if (key !== '') this.#order?.receive(key, sequence, again);
+        this.#track.acking(sequence);
+      }
+      this.#stream.ack(messages.map(({ ackId }) => ackId));
+      // Acknowledgements have no answer; what is asked behind them has.
+      this.#stream.keepAlive();
+      this.#unanswered.push(sequences);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
 }

@@ -48,8 +48,9 @@ export class SqsFifoExercise implements Exercise {
         for (const sequence of sequences) this.#track.confirm(sequence);
       });
     });
+    const order = new OrderCheck(this.name);
     const receiver = SqsConnection.open(port).then((connection) =>
-      untilDead(isDead, () => this.#receiveAndDelete(connection).then(() => undefined)),
+      untilDead(isDead, () => this.#receiveAndDelete(connection, order, false)),
     );
     await Promise.all([...senders, receiver]);
   }
@@ -63,20 +64,23 @@ export class SqsFifoExercise implements Exercise {
     const order = new OrderCheck(this.name);
     const connection = await SqsConnection.open(life.port('aws'));
     const patience = new Patience();
-    while (!this.#track.complete && !patience.isOver) await this.#receiveAndDelete(connection, order);
+    while (!this.#track.complete && !patience.isOver) await this.#receiveAndDelete(connection, order, true);
     connection.close();
     this.#track.finishDrain();
   }
 
   summary(): string {
-    return `${this.#track.confirmedTotal} confirmed in ${GROUPS} groups, ${this.#track.reappeared} came back`;
+    const { confirmedTotal, reappeared, lapsed } = this.#track;
+    return `${confirmedTotal} confirmed in ${GROUPS} groups, ${reappeared} came back, ${lapsed} after their lease`;
   }
 
-  async #receiveAndDelete(connection: SqsConnection, order?: OrderCheck): Promise<void> {
+  async #receiveAndDelete(connection: SqsConnection, order: OrderCheck, isDrain: boolean): Promise<void> {
+    const visibilitySeconds = isDrain ? DRAIN_VISIBILITY_SECONDS : VISIBILITY_SECONDS;
+    const hold = { since: Date.now(), leaseMs: visibilitySeconds * 1000 };
     const { Messages: messages = [] } = await connection.call<{ Messages?: Grouped[] }>('ReceiveMessage', {
       QueueUrl: this.#queueUrl,
       MaxNumberOfMessages: 10,
-      VisibilityTimeout: order === undefined ? VISIBILITY_SECONDS : DRAIN_VISIBILITY_SECONDS,
+      VisibilityTimeout: visibilitySeconds,
       WaitTimeSeconds: 1,
       AttributeNames: ['MessageGroupId'],
       MessageSystemAttributeNames: ['MessageGroupId'],
@@ -84,10 +88,11 @@ export class SqsFifoExercise implements Exercise {
     if (messages.length === 0) return;
     const sequences = messages.map((message) => {
       const sequence = Number(message.Body.slice(0, SEQUENCE_DIGITS));
-      this.#track.receive(sequence);
-      order?.receive(message.Attributes?.['MessageGroupId'] ?? '', sequence);
+      const again = this.#track.receive(sequence, hold);
+      order.receive(message.Attributes?.['MessageGroupId'] ?? '', sequence, again);
       return sequence;
     });
+    for (const sequence of sequences) this.#track.acking(sequence);
     const entries = messages.map((message, index) => ({
       Id: String(index),
       ReceiptHandle: message.ReceiptHandle,
@@ -96,6 +101,6 @@ export class SqsFifoExercise implements Exercise {
       QueueUrl: this.#queueUrl,
       Entries: entries,
     });
-    for (const { Id: id } of answer.Successful ?? []) this.#track.ack(sequences[Number(id)] ?? -1);
+    for (const { Id: id } of answer.Successful ?? []) this.#track.acked(sequences[Number(id)] ?? -1);
   }
 }

@@ -71,7 +71,8 @@ export class SqsExercise implements Exercise {
   }
 
   summary(): string {
-    return `${this.#track.confirmedTotal} confirmed, ${this.#track.reappeared} came back after an unforced delete`;
+    const { confirmedTotal, reappeared, lapsed } = this.#track;
+    return `${confirmedTotal} confirmed, ${reappeared} came back after an unforced delete, ${lapsed} after their lease`;
   }
 
   async #send(connection: SqsConnection, batch: number, isDead: () => boolean): Promise<void> {
@@ -89,6 +90,7 @@ export class SqsExercise implements Exercise {
   }
 
   async #receiveAndDelete(connection: SqsConnection, waitSeconds: number): Promise<number> {
+    const hold = { since: Date.now(), leaseMs: this.#visibilitySeconds * 1000 };
     const { Messages: messages = [] } = await connection.call<{ Messages?: SqsReceived[] }>(
       'ReceiveMessage',
       {
@@ -100,7 +102,8 @@ export class SqsExercise implements Exercise {
     );
     if (messages.length === 0) return 0;
     const sequences = messages.map((message) => Number(message.Body.slice(0, SEQUENCE_DIGITS)));
-    for (const sequence of sequences) this.#track.receive(sequence);
+    for (const sequence of sequences) this.#track.receive(sequence, hold);
+    for (const sequence of sequences) this.#track.acking(sequence);
     const entries = messages.map((message, index) => ({
       Id: String(index),
       ReceiptHandle: message.ReceiptHandle,
@@ -109,7 +112,7 @@ export class SqsExercise implements Exercise {
       QueueUrl: this.#queueUrl,
       Entries: entries,
     });
-    for (const { Id: id } of answer.Successful ?? []) this.#track.ack(sequences[Number(id)] ?? -1);
+    for (const { Id: id } of answer.Successful ?? []) this.#track.acked(sequences[Number(id)] ?? -1);
     return messages.length;
   }
 }
