@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import { createGrpcListener, type GrpcListener } from '../kit/grpc.js';
+import { ANONYMOUS } from '../kit/identity.js';
 import type { NativeConfig } from './config.js';
 import { addNativeApi, nativeApi, type NativeApi } from './grpc/api.js';
 import { NATIVE_LIMITS } from './limits.js';
@@ -47,7 +48,9 @@ class NativeConnector implements Connector {
     const { broker, gate, identity, clock, ids, log, tls, version } = this.#context;
     gate.describe(CHANNEL_KIND, channelRule);
     const service = {
+      client: gate.clientOf(ANONYMOUS),
       broker,
+      ownBroker: broker,
       gate,
       identity,
       certificates: tls?.credentials.authority !== undefined && tls.certificateIdentity,

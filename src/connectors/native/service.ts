@@ -1,4 +1,4 @@
-import type { Gatekeeper } from '../../core/access/gatekeeper.js';
+import type { Client, Gatekeeper } from '../../core/access/gatekeeper.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { Identity } from '../kit/identity.js';
 import type { Clock } from '../../base/clock.js';
@@ -41,8 +41,12 @@ export function newCounters(): NativeCounters {
 
 /** What every operation of the native API works with. */
 export interface NativeService {
+  /** Whom this serves. */
+  readonly client: Client;
   /** The client's. */
   readonly broker: Broker;
+  /** The connector's own: what a client held is given back whatever it may do by then. */
+  readonly ownBroker: Broker;
   readonly gate: Gatekeeper;
   readonly identity: Identity;
   /** Whether a client certificate says who a client is. */

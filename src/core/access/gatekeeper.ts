@@ -22,6 +22,11 @@ export interface Client {
   require(kind: ResourceKind, access: Access, channel: ChannelName): void;
   /** Whether it may do anything with it: then it may know of it. */
   sees(kind: ResourceKind, channel: ChannelName): boolean;
+  /**
+   * Calls `end` once, when this is allowed no longer, for what a connector does over time on the client's behalf with a broker of its
+   * own; what `broker` began ends by itself. Gives the way to forget it.
+   */
+  whileAllowed(requirement: Requirement, end: (refusal: AccessDenied) => void): () => void;
 }
 
 /** What a connector asks of the rules for writing (`value`) or removing (undefined) one of its registry entries. */
@@ -72,6 +77,7 @@ export class OpenGate implements Gatekeeper {
       may: () => true,
       require: () => undefined,
       sees: () => true,
+      whileAllowed: () => () => undefined,
     };
   }
 
@@ -183,6 +189,10 @@ export class GatedClient implements Client {
 
   sees(kind: ResourceKind, channel: ChannelName): boolean {
     return (this.#grantsOn(channel) & (grantBit(kind, 'read') | grantBit(kind, 'write'))) !== 0;
+  }
+
+  whileAllowed(requirement: Requirement, end: (refusal: AccessDenied) => void): () => void {
+    return this.#gate.track(this, { requirement, end });
   }
 
   /** Rules are about real channels: an alias gives no right, and a sub-channel is its queue. */

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { connect as tcpConnect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunningBroker } from '../../../src/app/index.js';
+import type { ConfigOverrides, RunningBroker } from '../../../src/app/index.js';
 import { TestAuthority, writePems, type Certificate } from '../../support/certificates.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { startServer } from '../../support/server.js';
@@ -40,7 +40,7 @@ const EVERYTHING = {
   },
 };
 
-type Security = NonNullable<NonNullable<Parameters<typeof startServer>[0]>['config']>['security'];
+type Security = NonNullable<ConfigOverrides['security']>;
 
 function start(security: Security, authorization = {}): Promise<RunningBroker> {
   return startServer({ config: { security, authorization, connectors: EVERYTHING } });

@@ -36,6 +36,8 @@ export interface AccessPolicy {
   mayOpen(identity: Identity, vhost: string): boolean;
   /** `resource`: name of a queue or exchange; the default exchange is `amq.default`. */
   allows(identity: Identity, vhost: string, permission: Permission, resource: string): boolean;
+  /** Calls `over` once, when the user may no longer read the queue: its consumer is over. Gives the way to forget it. */
+  whileReadable(identity: Identity, vhost: string, queue: string, over: () => void): () => void;
   /** What `allows` says of the topic exchange, said of a routing key: publishing to it, and binding to it. */
   allowsTopic(identity: Identity, vhost: string, permission: 'write' | 'read', topic: Topic): boolean;
 }
@@ -50,5 +52,6 @@ export const FREE_ACCESS: AccessPolicy = {
   watch: () => () => undefined,
   mayOpen: () => true,
   allows: () => true,
+  whileReadable: () => () => undefined,
   allowsTopic: () => true,
 };

@@ -83,6 +83,13 @@ export class ConnectorAccess implements AccessPolicy {
     return gate.clientOf(identity.user).may({ kind: 'queue', access, channel });
   }
 
+  /** Permissions of the connector's own users are asked for when a consumer begins only, as in RabbitMQ. */
+  whileReadable(identity: Identity, vhost: string, queue: string, over: () => void): () => void {
+    const { gate, mapping } = this.#options;
+    const channel = channelOf(mapping, vhost, queue);
+    return gate.clientOf(identity.user).whileAllowed({ kind: 'queue', access: 'read', channel }, over);
+  }
+
   allowsTopic(identity: Identity, vhost: string, permission: 'write' | 'read', topic: Topic): boolean {
     const { identity: tokens, local } = this.#options;
     return tokens.required || local.allowsTopic(identity, vhost, permission, topic);

@@ -1,5 +1,6 @@
-import type { BrokerError } from '../../../core/errors.js';
+import { BrokerError } from '../../../core/errors.js';
 import type { Consumer as BrokerConsumer, Delivery } from '../../../core/queue/types.js';
+import { refusedPermission } from '../access/refused.js';
 import { AMQP_LIMITS } from '../config.js';
 import { withFittingTrail } from '../mapping/death-headers.js';
 import { withIntegerHeader } from '../mapping/extra-header.js';
@@ -94,6 +95,19 @@ export class AmqpChannel {
       options.queue.consumers--;
       throw caught;
     }
+    const { access, identity, vhost } = this.host;
+    consumer.forgetRight = access.whileReadable(identity, vhost.name, options.queue.name, () =>
+      this.#onRightGone(consumer),
+    );
+  }
+
+  /** Its client is told what it understands: that the consumer is over, or why the channel is. */
+  #onRightGone(consumer: Consumer): void {
+    const { identity, vhost } = this.host;
+    const refusal = refusedPermission(`queue '${consumer.options.queue.name}'`, vhost.name, identity);
+    if (this.host.capabilities.consumerCancelNotify)
+      this.#onConsumerGone(consumer, new BrokerError('forbidden', refusal.message));
+    else this.host.closeChannel(this, refusal);
   }
 
   #startHandOut(consumer: Consumer, credit: number): BrokerConsumer {
@@ -117,7 +131,7 @@ export class AmqpChannel {
   removeConsumer(tag: string): Consumer | undefined {
     const consumer = this.consumers.get(tag);
     if (consumer === undefined) return undefined;
-    consumer.stop();
+    consumer.end();
     this.consumers.delete(tag);
     consumer.options.queue.consumers--;
     this.host.topology.touch(consumer.options.queue);
@@ -261,7 +275,7 @@ export class AmqpChannel {
   #onConsumerGone(consumer: Consumer, reason: BrokerError): void {
     const { tag, queue } = consumer.options;
     if (this.consumers.get(tag) !== consumer) return;
-    consumer.stop();
+    consumer.end();
     this.consumers.delete(tag);
     queue.consumers--;
     if (this.closed || reason.kind === 'draining' || !this.host.capabilities.consumerCancelNotify) return;

@@ -42,6 +42,8 @@ export class Consumer {
   unacked = 0;
   /** The next event to read of a stream. */
   streamSequence: number;
+  /** Its user may read the queue; this ends the watch over that. */
+  forgetRight: () => void = () => undefined;
   readonly #start: StartHandOut;
   #handOut: BrokerConsumer | undefined;
   /** Messages the broker may still hand out. */
@@ -99,6 +101,12 @@ export class Consumer {
     this.#handOut?.cancel();
     this.#handOut = undefined;
     this.#credit = 0;
+  }
+
+  /** Ends for good. */
+  end(): void {
+    this.stop();
+    this.forgetRight();
   }
 
   /** The broker handed out `count` messages of `bytes`. */

@@ -45,7 +45,7 @@ export interface NativeApi {
 /** `groups`: the readers that all transports share. */
 export function nativeApi(service: NativeService, groups: GroupReaders): NativeApi {
   const operationsFor = (client: Client): readonly (readonly [string, Operation])[] => {
-    const own = { ...service, broker: client.broker };
+    const own = { ...service, client, broker: client.broker };
     return Object.entries({ ...liveOperations(own, groups), ...queueOperations(own) });
   };
   const { gate, identity, certificates } = service;

@@ -239,9 +239,9 @@ class DownstreamSession {
 
   #giveBack(deliveries: readonly Delivery[], isRemoved: boolean): void {
     if (deliveries.length === 0 || isRemoved) return;
-    const { broker, log, sessions } = this.#service;
+    const { ownBroker, log, sessions } = this.#service;
     sessions.supervise(
-      broker.settle({ tokens: deliveries, settlement: { kind: 'nack', to: 'tail' } }).then(
+      ownBroker.settle({ tokens: deliveries, settlement: { kind: 'nack', to: 'tail' } }).then(
         () => undefined,
         (caught: unknown) => {
           log.warn('messages of a closed stream could not be given back', {

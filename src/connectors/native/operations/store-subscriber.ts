@@ -33,8 +33,15 @@ export class StoreSubscriber {
 
   start(): void {
     const leave = this.#service.sessions.enter(this);
+    // The reader is shared, and asks for nothing on behalf of one client.
+    const channel = this.#call.request.channel as ChannelName;
+    const forget = this.#service.client.whileAllowed({ kind: 'log', access: 'read', channel }, (refusal) => {
+      this.#leaveReader();
+      this.#writer.fail(nativeStatus(refusal));
+    });
     onOver(this.#call, () => {
       leave();
+      forget();
       this.#leaveReader();
     });
     this.#join().catch((caught: unknown) => {

@@ -274,9 +274,9 @@ class StreamSession {
   }
 
   #giveBack(delivery: Delivery): void {
-    const { broker, log, sessions } = this.#service;
+    const { ownBroker, log, sessions } = this.#service;
     sessions.supervise(
-      broker.settle({ tokens: [delivery], settlement: { kind: 'nack', to: 'tail' } }).then(
+      ownBroker.settle({ tokens: [delivery], settlement: { kind: 'nack', to: 'tail' } }).then(
         () => undefined,
         (caught: unknown) => {
           log.warn('message of a closed stream could not be given back', { error: nativeText(caught) });

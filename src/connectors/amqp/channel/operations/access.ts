@@ -4,6 +4,7 @@ import { matchMode } from '../../topology/headers-match.js';
 import type { Binding, Exchange, Queue } from '../../topology/types.js';
 import { routingTypeOf } from '../../topology/types.js';
 import type { Permission } from '../../access/access-policy.js';
+import { refusedPermission } from '../../access/refused.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
 import type { ChannelHost } from '../host.js';
@@ -25,10 +26,7 @@ export function requirePermission(
   const { access, identity, vhost } = host;
   const resource = kind === 'exchange' && name === '' ? 'amq.default' : name;
   if (access.allows(identity, vhost.name, permission, resource)) return;
-  throw new ReplyError(
-    403,
-    `access to ${kind} '${resource}' in vhost '${vhost.name}' refused for user '${identity.user}'`,
-  );
+  throw refusedPermission(`${kind} '${resource}'`, vhost.name, identity);
 }
 
 /** 403 when the user may not publish to that routing key of a topic exchange, or bind to it; other exchanges have no topics. */
