@@ -127,6 +127,44 @@ describe('a full disk', () => {
   });
 });
 
+describe('a disk that is nearly full', () => {
+  it('gets the room of what is given up meanwhile; spare files are kept again when it has recovered', async () => {
+    const open = await store.open({ minFreeBytes: 1000 });
+    for (let i = 0; i < 6; i++) await open.put('x'.repeat(3000));
+    await open.journal.writeCheckpoint(open.journal.position, []);
+    await open.journal.writeCheckpoint(open.journal.position, []);
+    files.freeBytes = 999;
+    open.clock.advance(1000);
+    await expect.poll(() => open.journal.space().shortage).toBe('the disk is nearly full');
+    const before = store.names('').length;
+    open.journal.discard(open.journal.extents().slice(0, 3));
+    await expect.poll(() => store.names('').length).toBe(before - 3);
+    expect(store.names('spare-')).toEqual([]);
+    files.freeBytes = 1000;
+    await expect
+      .poll(() => {
+        open.clock.advance(1000);
+        return open.journal.space().shortage;
+      })
+      .toBeUndefined();
+    open.journal.discard(open.journal.extents().slice(0, -1));
+    await expect.poll(() => store.names('spare-').length).toBeGreaterThan(0);
+  });
+
+  it('has no spare files left from an earlier run', async () => {
+    const first = await store.open();
+    for (let i = 0; i < 6; i++) await first.put('x'.repeat(3000));
+    await first.journal.writeCheckpoint(first.journal.position, []);
+    await first.journal.writeCheckpoint(first.journal.position, []);
+    first.journal.discard(first.journal.extents().slice(0, 3));
+    await first.journal.close();
+    expect(store.names('spare-').length).toBe(3);
+    files.freeBytes = 999;
+    await store.open({ minFreeBytes: 1000 });
+    await expect.poll(() => store.names('spare-')).toEqual([]);
+  });
+});
+
 describe('a disk that fails', () => {
   for (const fail of ['write', 'sync'] as const) {
     it(`ends writing until the store is opened again (${fail})`, async () => {

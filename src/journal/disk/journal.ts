@@ -72,9 +72,7 @@ export class DiskJournal implements Journal {
       minFreeBytes,
       clock,
       log,
-      onChange: (low) => {
-        if (low) this.#segments.dropSpares();
-      },
+      onChange: (low) => this.#segments.keepSpares(!low),
     });
   }
 

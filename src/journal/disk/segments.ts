@@ -59,6 +59,7 @@ export class SegmentStore {
   readonly #open = new Set<Segment>();
   #spares: string[] = [];
   #spareNumber = 0;
+  #keepsSpares = true;
   /** The file of the next segment, made ahead of time. */
   #prepared: { readonly extent: number; readonly path: string; readonly file: Promise<NewFile> } | undefined;
   /** Renames and deletions run one after the other; nobody waits for them but `close`. */
@@ -206,13 +207,16 @@ export class SegmentStore {
     this.#later(async () => {
       await closeReader();
       const path = this.path(segment);
-      if (segment.extents === 1 && this.#spares.length < this.#options.sparesMax) await this.#toSpare(path);
+      const isWanted = this.#keepsSpares && this.#spares.length < this.#options.sparesMax;
+      if (segment.extents === 1 && isWanted) await this.#toSpare(path);
       else await this.#options.files.remove(path);
     });
   }
 
-  /** Deletes the spare files: the disk is nearly full. */
-  dropSpares(): void {
+  /** Whether freed files are kept. While the disk is nearly full they go at once, and those that are there go with them. */
+  keepSpares(keeps: boolean): void {
+    this.#keepsSpares = keeps;
+    if (keeps) return;
     const spares = this.#spares;
     this.#spares = [];
     for (const name of spares)
@@ -274,6 +278,8 @@ export class SegmentStore {
     const name = spareName(this.#spareNumber++);
     await this.#options.files.rename(path, join(this.#options.directory, name));
     this.#spares.push(name);
+    // The disk may have become full meanwhile.
+    if (!this.#keepsSpares) this.keepSpares(false);
   }
 
   #readerOf(segment: Segment): Promise<StoreFile> {
