@@ -26,7 +26,7 @@ const FLOWING = 5;
 
 /**
  * Three NATS servers and three nodes on machines of their own; clients of every protocol send and consume through all nodes
- * while machines die, freeze and lose their network, one at a time. Throws the first broken promise, with the seed in the message.
+ * while machines die, freeze and lose their network, one or two at a time. Throws the first broken promise, with the seed in the message.
  */
 export async function runClusterFaults(options: ClusterFaultOptions): Promise<readonly string[]> {
   const { seed, log = () => undefined } = options;
@@ -115,7 +115,8 @@ class Run {
   async #round(fault: Fault): Promise<string> {
     const ms = holdMs(this.#random);
     for (const lane of this.#lanes) lane.mark();
-    const undo = await fault.strike(this.#machines);
+    const strike = await fault.aim(this.#machines);
+    const undo = await strike();
     await sleep(ms);
     await undo();
     await this.#flow();

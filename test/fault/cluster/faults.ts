@@ -2,12 +2,16 @@ import type { SeededIds } from '../../../src/base/ids.js';
 import { sleep } from '../exercise.js';
 import type { Machine } from './machine.js';
 import type { Machines } from './machines.js';
+import type { Network, Side } from './network.js';
+
+type Undo = () => Promise<void>;
+type Pick = (machines: Machines) => Promise<Machine>;
 
 /** Something that goes wrong, and how it is put right again. */
 export interface Fault {
   readonly name: string;
-  /** Does it; resolves with what undoes it. */
-  strike(machines: Machines): Promise<() => Promise<void>>;
+  /** Chooses whom it hits; what it resolves with does it, and resolves with what undoes it. */
+  aim(machines: Machines): Promise<() => Promise<Undo>>;
 }
 
 const HOLD_MS_MIN = 2_000;
@@ -15,61 +19,118 @@ const HOLD_MS_MORE = 5_000;
 const FROZEN_MS = 5_000;
 
 /** Ends a program, and starts it again. */
-function killed(name: string, who: (machines: Machines) => Promise<Machine>, signal?: NodeJS.Signals): Fault {
+function killed(name: string, who: Pick, signal?: NodeJS.Signals): Fault {
   return {
     name,
-    strike: async (machines) => {
+    aim: async (machines) => {
       const machine = await who(machines);
-      await machine.end(signal);
+      return async () => {
+        await machine.end(signal);
+        return () => {
+          machine.start();
+          return Promise.resolve();
+        };
+      };
+    },
+  };
+}
+
+/** Something about the network, done and undone at once. */
+interface Break {
+  readonly strike: (network: Network) => void;
+  readonly heal: (network: Network) => void;
+}
+
+function ofNetwork(name: string, aim: (machines: Machines) => Promise<Break>): Fault {
+  return {
+    name,
+    aim: async (machines) => {
+      const { network } = machines;
+      const { strike, heal } = await aim(machines);
       return () => {
-        machine.start();
-        return Promise.resolve();
+        strike(network);
+        return Promise.resolve(() => {
+          heal(network);
+          return Promise.resolve();
+        });
       };
     },
   };
 }
 
 /** Takes a machine off the network of the NATS servers, and of its clients where there are any. */
-function cut(name: string, who: (machines: Machines) => Promise<Machine>, sides: 'nats' | 'both'): Fault {
+function cut(name: string, who: Pick, sides: readonly Side[]): Fault {
+  return ofNetwork(name, async (machines) => {
+    const machine = await who(machines);
+    return {
+      strike: (network) => sides.forEach((side) => network.cut(machine.name, side)),
+      heal: (network) => sides.forEach((side) => network.heal(machine.name, side)),
+    };
+  });
+}
+
+/** It is heard by the NATS servers and hears nothing of them, or the other way round. */
+function cutOneWay(name: string, who: Pick, direction: 'to' | 'from'): Fault {
+  return ofNetwork(name, async (machines) => {
+    const machine = await who(machines);
+    return {
+      strike: (network) => network.cutOneWay(machine.name, 'nats', direction),
+      heal: (network) => network.heal(machine.name, 'nats'),
+    };
+  });
+}
+
+/** Two that do not reach each other, while everybody else reaches both. */
+function parted(name: string, one: Pick, other: Pick): Fault {
+  return ofNetwork(name, async (machines) => {
+    const [first, second] = [(await one(machines)).name, (await other(machines)).name];
+    return {
+      strike: (network) => network.part(first, second, 'nats'),
+      heal: (network) => network.join(first, second, 'nats'),
+    };
+  });
+}
+
+function frozen(name: string, who: Pick): Fault {
   return {
     name,
-    strike: async (machines) => {
+    aim: async (machines) => {
       const machine = await who(machines);
-      const all = sides === 'both' ? (['nats', 'clients'] as const) : (['nats'] as const);
-      for (const side of all) machines.network.cut(machine.name, side);
       return () => {
-        for (const side of all) machines.network.heal(machine.name, side);
-        return Promise.resolve();
+        machine.signal('SIGSTOP');
+        return Promise.resolve(async () => {
+          await sleep(Math.max(0, FROZEN_MS - HOLD_MS_MIN));
+          machine.signal('SIGCONT');
+        });
       };
     },
   };
 }
 
-function frozen(name: string, who: (machines: Machines) => Promise<Machine>): Fault {
+const slowNetwork = ofNetwork('slow-network', (machines) => {
+  const names = [...machines.nodes, ...machines.servers].map(({ name }) => name);
+  return Promise.resolve({
+    strike: (network) => names.forEach((name) => network.slow(name, 'nats')),
+    heal: (network) => names.forEach((name) => network.heal(name, 'nats')),
+  });
+});
+
+/** Two at once: whom they hit is chosen before either strikes. */
+function together(one: Fault, other: Fault): Fault {
   return {
-    name,
-    strike: async (machines) => {
-      const machine = await who(machines);
-      machine.signal('SIGSTOP');
+    name: `${one.name}+${other.name}`,
+    aim: async (machines) => {
+      const strikes = [await one.aim(machines), await other.aim(machines)];
       return async () => {
-        await sleep(Math.max(0, FROZEN_MS - HOLD_MS_MIN));
-        machine.signal('SIGCONT');
+        const undone: Undo[] = [];
+        for (const strike of strikes) undone.unshift(await strike());
+        return async () => {
+          for (const undo of undone) await undo();
+        };
       };
     },
   };
 }
-
-const slowNetwork: Fault = {
-  name: 'slow-network',
-  strike: (machines) => {
-    const all = [...machines.nodes, ...machines.servers];
-    for (const { name } of all) machines.network.slow(name, 'nats');
-    return Promise.resolve(() => {
-      for (const { name } of all) machines.network.heal(name, 'nats');
-      return Promise.resolve();
-    });
-  },
-};
 
 const owner = (machines: Machines): Promise<Machine> => machines.owner();
 const standby = (machines: Machines): Promise<Machine> => machines.standby();
@@ -80,21 +141,38 @@ const follower = async (machines: Machines): Promise<Machine> => {
   return machines.servers.find((server) => server !== leading) ?? leading;
 };
 
-const FAULTS: readonly Fault[] = [
+const SINGLE: readonly Fault[] = [
   killed('kill-owner', owner),
-  cut('cut-owner', owner, 'nats'),
+  cut('cut-owner', owner, ['nats']),
   killed('kill-nats-leader', leader),
   killed('stop-owner', owner, 'SIGTERM'),
   killed('kill-standby', standby),
-  cut('cut-owner-from-all', owner, 'both'),
-  cut('cut-standby', standby, 'nats'),
-  cut('cut-nats-leader', leader, 'nats'),
-  cut('cut-nats-follower', follower, 'nats'),
+  cut('cut-owner-from-all', owner, ['nats', 'clients']),
+  cut('cut-standby', standby, ['nats']),
+  cut('cut-nats-leader', leader, ['nats']),
+  cut('cut-nats-follower', follower, ['nats']),
   killed('kill-nats-follower', follower),
   frozen('freeze-owner', owner),
   frozen('freeze-standby', standby),
   frozen('freeze-nats-leader', leader),
+  cutOneWay('deafen-owner', owner, 'to'),
+  cutOneWay('mute-owner', owner, 'from'),
+  cutOneWay('deafen-nats-leader', leader, 'to'),
+  cutOneWay('mute-nats-leader', leader, 'from'),
+  parted('part-owner-from-nats-leader', owner, leader),
+  parted('part-nats-leader-from-follower', leader, follower),
   slowNetwork,
+];
+
+/** One node and one NATS server, or two nodes: what a cluster of three each says that it survives. */
+const PAIRS = [
+  'kill-owner+kill-nats-leader',
+  'freeze-owner+kill-nats-follower',
+  'cut-owner+mute-nats-leader',
+  'deafen-owner+kill-standby',
+  'kill-owner+freeze-standby',
+  'stop-owner+cut-nats-leader',
+  'slow-network+kill-owner',
 ];
 
 /** For how long a fault stays. */
@@ -102,18 +180,22 @@ export function holdMs(random: SeededIds): number {
   return HOLD_MS_MIN + random.below(HOLD_MS_MORE);
 }
 
-/** The named faults over and over; without names all of them, each time in another order. */
+/** The named faults over and over, `a+b` two at once; without names all of them, each time in another order. */
 export function* schedule(names: readonly string[], random: SeededIds): Generator<Fault, never> {
   for (;;) {
     yield* names.map(byName);
     if (names.length > 0) continue;
-    const left = [...FAULTS];
+    const left = [...SINGLE, ...PAIRS.map(byName)];
     while (left.length > 0) yield* left.splice(random.below(left.length), 1);
   }
 }
 
 function byName(wanted: string): Fault {
-  const found = FAULTS.find(({ name }) => name === wanted);
+  return wanted.split('+').map(single).reduce(together);
+}
+
+function single(wanted: string): Fault {
+  const found = SINGLE.find(({ name }) => name === wanted);
   if (found !== undefined) return found;
-  throw new Error(`no fault ${wanted}; there are ${FAULTS.map(({ name }) => name).join(', ')}`);
+  throw new Error(`no fault ${wanted}; there are ${SINGLE.map(({ name }) => name).join(', ')}`);
 }

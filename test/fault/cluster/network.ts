@@ -7,9 +7,15 @@ export type Side = 'clients' | 'nats';
 const SIDES: readonly Side[] = ['clients', 'nats'];
 
 const HOST_PART = 254;
-/** A link this slow cannot carry what the tests send: packets wait, and some are dropped. */
-const SLOW = ['rate', '2mbit', 'burst', '4kb', 'latency', '200ms'];
-const DELAYED = ['delay', '80ms', '40ms', 'loss', '3%'];
+/** What the system can do to packets that leave through a device: the first of them that its kernel knows is taken. */
+type Disciplines = readonly (readonly string[])[];
+/** Delay and loss; or a link that cannot carry what the tests send: packets wait, and some are dropped. */
+const SLOW: Disciplines = [
+  ['netem', 'delay', '80ms', '40ms', 'loss', '3%'],
+  ['tbf', 'rate', '2mbit', 'burst', '4kb', 'latency', '200ms'],
+];
+/** Every packet is dropped without a word. */
+const NOTHING: Disciplines = [['blackhole'], ['bfifo', 'limit', '1']];
 
 /** Why networks cannot be made here, or undefined. */
 export const networkMissing: string | undefined = whyMissing();
@@ -34,6 +40,30 @@ function ran(...args: readonly string[]): boolean {
 function ip(...args: readonly string[]): void {
   const { status, stderr, error } = spawnSync('ip', args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${error?.message ?? stderr}`);
+}
+
+interface Device {
+  readonly name: string;
+  readonly space?: string;
+}
+
+/** What leaves through a device goes through such a queue from now on, or through none. */
+function tc(verb: 'replace' | 'del', { name, space }: Device, discipline: readonly string[] = []): boolean {
+  const inside = space === undefined ? [] : ['-n', space];
+  const command = [...inside, 'qdisc', verb, 'dev', name, 'root', ...discipline];
+  return spawnSync('tc', command, { stdio: 'ignore' }).status === 0;
+}
+
+function queue(device: Device, disciplines: Disciplines): void {
+  if (disciplines.some((discipline) => tc('replace', device, discipline))) return;
+  throw new Error(`tc cannot make a ${disciplines.map(([kind]) => kind).join(' or a ')} here`);
+}
+
+function both(one: string, other: string): readonly (readonly [string, string])[] {
+  return [
+    [one, other],
+    [other, one],
+  ];
 }
 
 let networks = 0;
@@ -76,22 +106,31 @@ export class Network {
     ip('link', 'set', this.#port(name, side), 'nomaster');
   }
 
-  /** The cable is in its place, at full speed. */
+  /** The cable is in its place, at full speed and in both directions. */
   heal(name: string, side: Side): void {
     ip('link', 'set', this.#port(name, side), 'master', this.#bridge(side));
-    spawnSync('tc', ['qdisc', 'del', 'dev', this.#port(name, side), 'root'], { stdio: 'ignore' });
+    for (const device of this.#ends(name, side)) tc('del', device);
   }
 
-  /** Delay and loss in what comes to the machine; how they are made. */
-  slow(name: string, side: Side): string {
-    for (const [kind, args] of [
-      ['netem', DELAYED],
-      ['tbf', SLOW],
-    ] as const) {
-      const command = ['qdisc', 'replace', 'dev', this.#port(name, side), 'root', kind, ...args];
-      if (spawnSync('tc', command, { stdio: 'ignore' }).status === 0) return `${kind} ${args.join(' ')}`;
-    }
-    throw new Error('tc can neither netem nor tbf here');
+  /** Delay and loss in what comes to the machine. */
+  slow(name: string, side: Side): void {
+    queue(this.#ends(name, side)[0], SLOW);
+  }
+
+  /** One direction of a cable: nothing comes to the machine, or nothing of it goes out. The other works. */
+  cutOneWay(name: string, side: Side, direction: 'to' | 'from'): void {
+    queue(this.#ends(name, side)[direction === 'to' ? 0 : 1], NOTHING);
+  }
+
+  /** These two do not reach each other, everybody else reaches both. */
+  part(one: string, other: string, side: Side): void {
+    for (const [name, peer] of both(one, other))
+      ip('-n', this.#space(name), 'route', 'add', 'blackhole', this.address(peer, side));
+  }
+
+  join(one: string, other: string, side: Side): void {
+    for (const [name, peer] of both(one, other))
+      ip('-n', this.#space(name), 'route', 'del', 'blackhole', this.address(peer, side));
   }
 
   remove(): void {
@@ -120,6 +159,11 @@ export class Network {
         ip('-n', space, 'link', 'set', side, 'up');
       }
     }
+  }
+
+  /** Both ends of a cable: what leaves at the switch's comes to the machine. */
+  #ends(name: string, side: Side): readonly [Device, Device] {
+    return [{ name: this.#port(name, side) }, { name: side, space: this.#space(name) }];
   }
 
   #indexOf(name: string): number {
