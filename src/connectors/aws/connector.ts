@@ -13,7 +13,8 @@ import { Replays } from './sns/replays.js';
 import { TokenSweeper } from './sns/tokens.js';
 import { TopicRegistry } from './sns/topic-registry.js';
 import { sqsNeutralView } from './sqs/message-tags.js';
-import { MoveTasks } from './sqs/move-tasks.js';
+import { DELETED_KIND } from './sqs/deleted-queues.js';
+import { MOVE_TASKS_KIND, MoveTasks } from './sqs/move-tasks.js';
 import { QUEUE_KIND, QueueRegistry } from './sqs/queue-registry.js';
 import { ReceiveAttempts } from './sqs/receive-attempts.js';
 import { originOf } from './urls.js';
@@ -61,7 +62,10 @@ export class AwsConnector implements Connector {
     this.#services = { ...services, webhooks: new Webhooks(services), replays: new Replays(services) };
     this.#tokens = new TokenSweeper(broker, clock, log);
     // Queues have the rights of their channels; the rest is asked for before an operation runs.
-    gate.describe(QUEUE_KIND, (name) => [{ kind: 'queue', access: 'write', channel: queueChannel(name) }]);
+    for (const kind of [QUEUE_KIND, MOVE_TASKS_KIND])
+      gate.describe(kind, (name) => [{ kind: 'queue', access: 'write', channel: queueChannel(name) }]);
+    // When queues went: old ones are swept along by whoever deletes another.
+    gate.describe(DELETED_KIND, () => []);
     broker.registerTranslator(NAME, sqsNeutralView);
     this.#endpoint = new AwsEndpoint(this.#services, place);
     this.#listener = new HttpListener({

@@ -1,5 +1,6 @@
 import type { Change } from '../../../core/registry/types.js';
 import { SNS_FAULTS } from '../errors.js';
+import { topicResource } from '../access.js';
 import { deliveryChannel } from '../names.js';
 import { operation } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
@@ -25,6 +26,9 @@ export const unsubscribe = operation({
     const subscription = topics.findSubscription(key);
     if (subscription === undefined) return;
     const { record, confirmed } = subscription;
+    // What the link in a delivery may not do either.
+    if (record.authenticateOnUnsubscribe === true)
+      call.client?.require('queue', 'read', topicResource(record.topic));
     if (record.authenticateOnUnsubscribe === true && !call.signed) {
       throw new AwsFault(
         SNS_FAULTS.authorizationError,

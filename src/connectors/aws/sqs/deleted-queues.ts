@@ -4,7 +4,7 @@ import type { AwsServices } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 
 /** Names whose queues are gone, under the name, for as long as they cannot be used again. */
-const DELETED_KIND = 'aws.deleted-queue';
+export const DELETED_KIND = 'aws.deleted-queue';
 
 interface DeletedQueue {
   /** Unix ms. */

@@ -16,7 +16,10 @@ export const listDeadLetterSourceQueues = operation({
     const queue = queueOf(call);
     const paging = readPaging(call.input);
     const { queues, config } = call.services;
-    const sources = queues.list().filter((source) => deadLetterQueueOf(source) === queue.name);
+    const sources = queues
+      .list()
+      .filter((source) => deadLetterQueueOf(source) === queue.name)
+      .filter(({ channel }) => call.client?.sees('queue', channel) !== false);
     const page = pageOf(sources, ({ name }) => name, paging);
     if (page === undefined) throw invalidParameterValue('Invalid NextToken value.');
     return {
