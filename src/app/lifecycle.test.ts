@@ -51,6 +51,27 @@ describe('Lifecycle', () => {
     expect(life.phase).toBe('stopped');
   });
 
+  it.each([
+    ['an error where nobody asked it to stop', false],
+    ['none where somebody did: a stage that waits ends so', true],
+  ])('that fails to start is %s', async (_, isStopped) => {
+    const errors: string[] = [];
+    const log = { ...silentLog, error: (message: string) => errors.push(message) };
+    let fail = (_error: Error): void => undefined;
+    const waiting: Stage = {
+      name: 'waiting',
+      start: () => new Promise<void>((_resolve, reject) => (fail = reject)),
+      stop: () => Promise.resolve(),
+    };
+    const life = new Lifecycle([waiting], new ManualClock(), log);
+    const starting = life.start();
+    const stopping = isStopped ? life.stop(0) : undefined;
+    fail(new Error('no more waiting'));
+    await expect(starting).rejects.toThrow('no more waiting');
+    await stopping;
+    expect(errors).toEqual(isStopped ? [] : ['start failed']);
+  });
+
   it('stops all stages whatever one does, then throws', async () => {
     const seen: string[] = [];
     const broken = { 'drain b': new Error('x'), 'stop b': new Error('disk') };

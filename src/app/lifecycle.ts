@@ -47,11 +47,13 @@ export class Lifecycle {
       if (this.#stopAsked()) throw new Error('stopped while starting');
       try {
         this.#started.push(stage);
+        const began = this.#clock.now();
         await stage.start();
+        this.#log.debug('started', { stage: stage.name, ms: this.#clock.now() - began });
       } catch (error) {
-        this.#log.error('start failed', { stage: stage.name });
-        // Somebody's `stop` waits for the end of this start and does the same.
+        // Somebody's `stop` waits for the end of this start and does the same; what waited for a cluster ends so.
         if (!this.#stopAsked()) {
+          this.#log.error('start failed', { stage: stage.name });
           this.#stopping = this.#stop(0);
           await this.#stopping.catch((later: unknown) => this.#log.warn('stop failed', { error: later }));
         }

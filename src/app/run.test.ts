@@ -11,6 +11,8 @@ interface Made {
   readonly isPatient: boolean;
   readonly starting: Deferred<RunningBroker>;
   readonly ended: Deferred<string>;
+  /** How long a stop takes; default: no time. */
+  stopping: Promise<void>;
   stops: number;
 }
 
@@ -38,13 +40,19 @@ class Run {
   }
 
   #make(isPatient: boolean): Instance {
-    const made: Made = { isPatient, starting: deferred(), ended: deferred(), stops: 0 };
+    const made: Made = {
+      isPatient,
+      starting: deferred(),
+      ended: deferred(),
+      stopping: Promise.resolve(),
+      stops: 0,
+    };
     this.made.push(made);
     return {
       start: () => made.starting.promise,
       stop: () => {
         made.stops++;
-        return Promise.resolve();
+        return made.stopping;
       },
       reload: () => undefined,
     };
@@ -115,6 +123,20 @@ describe('a run', () => {
     await run.fail(silence);
     await run.ask();
     run.clock.advance(500);
+    await settled();
+    expect([run.made.length, run.outcome]).toEqual([1, 'stopped']);
+  });
+
+  it('makes nothing new when it is asked to stop while it lets go of what it lost', async () => {
+    const run = new Run();
+    await run.serve();
+    const letGo = deferred<undefined>();
+    run.last.stopping = letGo.promise.then(() => undefined);
+    run.last.ended.resolve('paused for too long');
+    await settled();
+    await run.ask();
+    expect([run.made.length, run.outcome]).toEqual([1, 'runs']);
+    letGo.resolve(undefined);
     await settled();
     expect([run.made.length, run.outcome]).toEqual([1, 'stopped']);
   });

@@ -41,6 +41,8 @@ export async function runUntilStopped(parts: RunParts): Promise<void> {
       if (reason === undefined || stopAsked()) break;
       log.warn('this node is the owner no longer and becomes a standby', { reason });
       await instance.stop(0);
+      // A signal that came meanwhile was for the one that is gone.
+      if (stopAsked()) break;
     } else {
       await new Promise<void>((resolve) => clock.after(AGAIN_MS, resolve));
       if (stopAsked()) break;
