@@ -7,6 +7,11 @@ const ARENA_BYTES = 1024 * 1024;
 const FIRST_ARENA_BYTES = 64 * 1024;
 const ARENA_GROWTH = 4;
 
+/** Where arenas come from; nothing is laid into `former` any more. */
+export type ArenaSource = (bytes: number, former: Buffer) => Buffer;
+
+const freshArena: ArenaSource = (bytes) => Buffer.allocUnsafeSlow(bytes);
+
 /**
  * Builds journal entries in arenas. A message's body is copied once, from the socket's buffer to its place here; from then on
  * the same bytes are written to disk and handed to consumers.
@@ -16,11 +21,13 @@ export class EntryWriter extends ByteWriter {
   #open = false;
 
   readonly #arenaBytes: number;
+  readonly #memory: ArenaSource;
   #nextArenaBytes: number;
 
-  constructor(arenaBytes = ARENA_BYTES) {
+  constructor(arenaBytes = ARENA_BYTES, memory: ArenaSource = freshArena) {
     super(0);
     this.#arenaBytes = arenaBytes;
+    this.#memory = memory;
     this.#nextArenaBytes = Math.min(FIRST_ARENA_BYTES, arenaBytes);
   }
 
@@ -96,7 +103,7 @@ export class EntryWriter extends ByteWriter {
   }
 
   #arena(needed: number): void {
-    this.buffer = Buffer.allocUnsafeSlow(Math.max(this.#nextArenaBytes, needed));
+    this.buffer = this.#memory(Math.max(this.#nextArenaBytes, needed), this.buffer);
     this.#nextArenaBytes = Math.min(this.#nextArenaBytes * ARENA_GROWTH, this.#arenaBytes);
     this.length = 0;
   }

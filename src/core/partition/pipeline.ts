@@ -54,8 +54,8 @@ const NO_SLOTS: readonly number[] = [];
  * overtake each other: a side effect never concerns a message whose arrival is still on its way.
  */
 export class Pipeline implements JournalListener {
-  readonly main = new EntryWriter();
-  readonly #side = new EntryWriter();
+  readonly main: EntryWriter;
+  readonly #side: EntryWriter;
   readonly #journal: Journal;
   readonly #afterCommit: () => void;
   #sideForced = false;
@@ -71,6 +71,9 @@ export class Pipeline implements JournalListener {
   /** `afterCommit` runs once a committed group was applied, before the journal goes on. */
   constructor(journal: Journal, afterCommit: () => void) {
     this.#journal = journal;
+    const memory = journal.arena?.bind(journal);
+    this.main = new EntryWriter(undefined, memory);
+    this.#side = new EntryWriter(undefined, memory);
     this.#afterCommit = afterCommit;
   }
 
@@ -193,6 +196,8 @@ export class Pipeline implements JournalListener {
     for (;;) {
       const operation = pending[head];
       if (operation === undefined || operation.position >= below) break;
+      // Not kept until the list is cut: what it leads to would outlive the young generation.
+      pending[head] = DONE;
       head++;
       this.#head = head;
       operation.commit();
@@ -235,6 +240,9 @@ export class Pipeline implements JournalListener {
 }
 
 const NOTHING = (): void => undefined;
+
+/** Stands in the place of an operation that is done. */
+const DONE: PendingOperation = { position: -1, commit: NOTHING, lose: NOTHING };
 
 /** Side entries up to this size are copied behind the arrivals in front of them. */
 const ADOPT_BYTES_MAX = 64 * 1024;

@@ -64,6 +64,12 @@ export interface Journal {
   start(listener: JournalListener): void;
 
   /**
+   * Memory of `bytes` to lay entries into; nothing is laid into `former`, which came from here, any more. A journal that has
+   * this uses the memory again: whatever else is in it must have been appended, and be read through the journal alone.
+   */
+  arena?(bytes: number, former: Buffer): Buffer;
+
+  /**
    * Queues one entry: `entry` holds ENTRY_HEADER_BYTES of room, then the payload. Returns the position of the first payload
    * byte. The buffer belongs to the journal from here on and must not change. It is atomic: whole or absent after a crash.
    * `forced` entries are durable when `committed` passes them; unforced ones ride along or go out within a few ms unsynced.

@@ -1,5 +1,9 @@
 import type { Position } from '../../core/ports/journal.js';
+import type { Arenas, ArenaUse } from './arenas.js';
 import type { Segment } from './segments.js';
+
+/** Views of so many bytes are copies, so that their arena can be used again; beyond it copying costs more than it saves. */
+const COPIED_BYTES_MAX = 4095;
 
 /**
  * Entries that follow each other in one segment and are written together. Entries that also follow each other in memory
@@ -24,11 +28,14 @@ export class Batch {
   readonly #arenas: ArrayBufferLike[] = [];
   readonly #offsets: number[] = [];
   readonly #lengths: number[] = [];
+  readonly #uses: (ArenaUse | undefined)[] = [];
+  readonly #pool: Arenas;
   /** Where in memory an entry must begin to lengthen the last run. */
   #arena: ArrayBufferLike | undefined;
   #arenaEnd = -1;
 
-  constructor(segment: Segment, start: Position) {
+  constructor(segment: Segment, start: Position, pool: Arenas) {
+    this.#pool = pool;
     this.segment = segment;
     this.start = start;
     this.end = start;
@@ -53,6 +60,7 @@ export class Batch {
       this.#arenas.push(arena);
       this.#offsets.push(entry.byteOffset);
       this.#lengths.push(length);
+      this.#uses.push(this.#pool.hold(arena));
       this.#arena = arena;
       this.#arenaEnd = entry.byteOffset;
     }
@@ -69,7 +77,13 @@ export class Batch {
     );
   }
 
-  /** The bytes at [position, position + length) when they lie in one run. */
+  /** It was written, and is not read any more. */
+  release(): void {
+    for (const use of this.#uses) if (use !== undefined) this.#pool.release(use);
+    this.#uses.length = 0;
+  }
+
+  /** The bytes at [position, position + length) when they lie in one run: the caller's for as long as it likes. */
   view(position: Position, length: number): Uint8Array | undefined {
     const positions = this.#positions;
     let low = 0;
@@ -83,6 +97,16 @@ export class Batch {
     if (run < 0) return undefined;
     const at = position - (positions[run] as number);
     if (at + length > (this.#lengths[run] as number)) return undefined;
-    return Buffer.from(this.#arenas[run] as ArrayBuffer, (this.#offsets[run] as number) + at, length);
+    const offset = (this.#offsets[run] as number) + at;
+    const use = this.#uses[run];
+    if (use !== undefined) {
+      if (length <= COPIED_BYTES_MAX) {
+        const copy = Buffer.allocUnsafe(length);
+        use.arena.copy(copy, 0, offset, offset + length);
+        return copy;
+      }
+      use.shared = true;
+    }
+    return Buffer.from(this.#arenas[run] as ArrayBuffer, offset, length);
   }
 }

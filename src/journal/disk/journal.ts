@@ -9,6 +9,7 @@ import type {
   JournalStats,
   Position,
 } from '../../core/ports/journal.js';
+import { Arenas } from './arenas.js';
 import { Checkpoints } from './checkpoints.js';
 import type { DirectoryLock, FileLayer } from './file-layer.js';
 import { Reader } from './reader.js';
@@ -46,6 +47,7 @@ export class DiskJournal implements Journal {
   readonly #o: DiskJournalParts;
   readonly #segments: SegmentStore;
   readonly #recent: RecentBytes;
+  readonly #arenas = new Arenas();
   readonly #reader: Reader;
   readonly #checkpoints: Checkpoints;
   readonly #space: SpaceWatch;
@@ -101,6 +103,7 @@ export class DiskJournal implements Journal {
     this.#writer = new Writer({
       segments: this.#segments,
       recent: this.#recent,
+      arenas: this.#arenas,
       extentBytes,
       epoch,
       nextExtent,
@@ -124,6 +127,10 @@ export class DiskJournal implements Journal {
       },
       lost: (from, error) => listener.lost(from, error),
     });
+  }
+
+  arena(bytes: number, former: Buffer): Buffer {
+    return this.#arenas.take(bytes, former);
   }
 
   append(entry: Uint8Array, forced: boolean): Position {

@@ -25,6 +25,7 @@ export class RecentBytes {
     for (let oldest = batches[this.#first]; oldest?.state === 'written'; oldest = batches[this.#first]) {
       if (end - oldest.start <= this.#bytesMax) break;
       this.#first += 1;
+      oldest.release();
     }
     if (this.#first > 64 && this.#first * 2 > this.#batches.length) {
       this.#batches = this.#batches.slice(this.#first);

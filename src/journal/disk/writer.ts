@@ -4,6 +4,7 @@ import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
 import { ENTRY_HEADER_BYTES } from '../../core/ports/journal.js';
 import type { JournalListener, Position } from '../../core/ports/journal.js';
+import type { Arenas } from './arenas.js';
 import { Batch } from './batch.js';
 import { Committer } from './committer.js';
 import type { BatchSource } from './committer.js';
@@ -32,6 +33,7 @@ const HARMLESS: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EMF
 export interface WriterOptions {
   readonly segments: SegmentStore;
   readonly recent: RecentBytes;
+  readonly arenas: Arenas;
   readonly extentBytes: number;
   readonly epoch: number;
   /** First extent that was never used. */
@@ -139,7 +141,7 @@ export class Writer implements BatchSource {
       throw new BrokerError('unavailable', 'the journal is not open for writing');
     }
     // An entry behind one that was refused and not yet reported would be reported with it.
-    if (this.#stall !== undefined || this.#refusedFrom !== undefined) return this.#refuse(entry.byteLength);
+    if (this.#stall !== undefined || this.#refusedFrom !== undefined) return this.#refuse(entry);
     const length = entry.byteLength;
     if (this.#next + length > this.#limit) this.#roll(length);
     const position = this.#next;
@@ -253,7 +255,7 @@ export class Writer implements BatchSource {
   #add(entry: Uint8Array, forced: boolean): void {
     let batch = this.#open;
     if (batch === undefined) {
-      batch = new Batch(this.#segment as Segment, this.#next);
+      batch = new Batch(this.#segment as Segment, this.#next, this.#o.arenas);
       this.#begin(batch);
     }
     batch.add(entry);
@@ -279,7 +281,7 @@ export class Writer implements BatchSource {
 
   /** Begins the next segment, for an entry of `length` bytes. */
   #roll(length: number): void {
-    const { extentBytes, segments, epoch } = this.#o;
+    const { extentBytes, segments, epoch, arenas } = this.#o;
     this.#endSegment();
     const extents = Math.max(1, Math.ceil((BEGIN_BYTES + length) / extentBytes));
     const segment = segments.create(this.#nextExtent, extents, (error) => {
@@ -289,7 +291,7 @@ export class Writer implements BatchSource {
     });
     this.#nextExtent += extents;
     this.#segment = segment;
-    const batch = new Batch(segment, segment.start);
+    const batch = new Batch(segment, segment.start, arenas);
     batch.add(
       beginEntry({ position: segment.start, epoch, syncedBelow: this.#committer.synced }, this.#logEnd),
     );
@@ -366,8 +368,11 @@ export class Writer implements BatchSource {
   }
 
   /** Gives an entry that will not be written a position of its own all the same. */
-  #refuse(length: number): Position {
-    const { extentBytes } = this.#o;
+  #refuse(entry: Uint8Array): Position {
+    const { extentBytes, arenas } = this.#o;
+    const length = entry.byteLength;
+    // Never released: whoever hears that it is lost may want to read it once more.
+    arenas.hold(entry.buffer);
     if (this.#next + length > this.#limit) {
       const extents = Math.max(1, Math.ceil(length / extentBytes));
       this.#next = this.#nextExtent * extentBytes;
