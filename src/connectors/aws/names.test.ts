@@ -24,6 +24,7 @@ describe('channels', () => {
   it('lead back to ARNs', () => {
     expect(queueArnOfChannel(config, 'sqs.orders')).toBe('arn:aws:sqs:kubemq:000000000000:orders');
     expect(queueArnOfChannel(config, 'sqs.t.fifo.g.a.fifo')).toBe('arn:aws:sqs:kubemq:000000000000:t.fifo');
+    expect(queueArnOfChannel(config, 'sqs.t.g.a')).toBe('arn:aws:sqs:kubemq:000000000000:t');
     expect(queueArnOfChannel(config, 'amqp.default.q')).toBeUndefined();
     expect(queueNameOfArn('arn:aws:sqs:us-east-1:123456789012:q')).toBe('q');
     for (const bad of ['q', 'arn:aws:sns:r:a:t', 'arn:aws:sqs:r:a:', 'arn:aws:sqs:r:a:b:c']) {

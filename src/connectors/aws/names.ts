@@ -5,7 +5,7 @@ import type { AwsConfig } from './config.js';
 
 /** Every SQS queue's channel: `sqs.{name}`. */
 export const SQS_PREFIX = 'sqs.';
-/** Marks the sub-channel of a FIFO group: `sqs.{name}.g.{enc(group)}`. */
+/** Marks the sub-channel of a message group: `sqs.{name}.g.{enc(group)}`. */
 export const GROUP_MARK = '.g.';
 export const FIFO_SUFFIX = '.fifo';
 const SNS_PREFIX = 'sns.';
@@ -62,8 +62,8 @@ export function topicArn(config: AwsConfig, name: string): string {
 export function queueArnOfChannel(config: AwsConfig, channel: string): string | undefined {
   if (!channel.startsWith(SQS_PREFIX)) return undefined;
   const name = channel.slice(SQS_PREFIX.length);
-  const mark = name.indexOf(FIFO_SUFFIX + GROUP_MARK);
-  return queueArn(config, mark < 0 ? name : name.slice(0, mark + FIFO_SUFFIX.length));
+  const mark = name.indexOf(GROUP_MARK);
+  return queueArn(config, mark < 0 ? name : name.slice(0, mark));
 }
 
 /** The queue name of an SQS ARN; undefined when it is none. Region and account are not compared. */

@@ -15,6 +15,10 @@ export interface DedupEntry {
   readonly delayedTo: number;
 }
 
+/** A sub-channel is loud with so many messages out, when that is more than one in so many of all. */
+const LOUD_OUT_MIN = 30;
+const LOUD_PART = 10;
+
 /** Where leases of a family's members are found: sequence (unique in the family) to slot. */
 export type InFlight = Map<number, number>;
 
@@ -80,9 +84,21 @@ export class Queue {
     return this.ready + this.inFlight + this.arriving + this.picked + this.delayedCount === 0;
   }
 
+  /** A sub-channel whose messages keep their order. */
+  get isOrdered(): boolean {
+    return this.family.base !== this && this.family.settings.subChannels !== 'fair';
+  }
+
   /** Whether it may hand out now: an ordered sub-channel only when nothing of it is out. */
   get eligible(): boolean {
-    return this.ready > 0 && (!this.isSubChannel || this.inFlight + this.picked + this.held === 0);
+    if (this.ready === 0) return false;
+    return !this.isSubChannel || this.inFlight + this.picked + this.held === 0 || !this.isOrdered;
+  }
+
+  /** Holds a large share of what its family has out, so that others come first. What is in no sub-channel never does. */
+  get isLoud(): boolean {
+    const out = this.inFlight + this.picked;
+    return out >= LOUD_OUT_MIN && this.isSubChannel && out * LOUD_PART > this.family.inFlight.size;
   }
 }
 
@@ -100,6 +116,8 @@ export class Family {
   // Members that may hand out, served in turn.
   #ringHead: Queue | undefined;
   #ringTail: Queue | undefined;
+  /** Members whose turn came while they were loud: they have it when nobody else does. */
+  #loud: Set<Queue> | undefined;
 
   readonly waiters = new Set<Waiter>();
   readonly consumers: ConsumerState[] = [];
@@ -143,14 +161,41 @@ export class Family {
 
   /** Takes the member whose turn it is; undefined when none may hand out. */
   nextMember(): Queue | undefined {
+    if (this.#loud !== undefined) this.#hush(this.#loud);
     for (;;) {
       const member = this.#ringHead;
-      if (member === undefined) return undefined;
+      if (member === undefined) return this.#loud === undefined ? undefined : this.#leastLoud(this.#loud);
       this.#ringHead = member.ringNext;
       if (this.#ringHead === undefined) this.#ringTail = undefined;
       member.ringNext = undefined;
       member.inRing = false;
-      if (member.eligible) return member;
+      if (!member.eligible) continue;
+      if (!member.isLoud) return member;
+      member.inRing = true;
+      (this.#loud ??= new Set()).add(member);
     }
+  }
+
+  /** Those that are loud no longer are in turn again. A share over a tenth is had by nine at most, so the rest are few. */
+  #hush(loud: Set<Queue>): void {
+    for (const member of loud) {
+      if (member.eligible && member.isLoud) continue;
+      loud.delete(member);
+      member.inRing = false;
+      this.enroll(member);
+    }
+    if (loud.size === 0) this.#loud = undefined;
+  }
+
+  #leastLoud(loud: Set<Queue>): Queue | undefined {
+    let least: Queue | undefined;
+    for (const member of loud) {
+      if (least === undefined || member.inFlight + member.picked < least.inFlight + least.picked)
+        least = member;
+    }
+    if (least === undefined) return undefined;
+    loud.delete(least);
+    least.inRing = false;
+    return least;
   }
 }

@@ -370,7 +370,7 @@ export class HandOut {
     for (const slot of slots) {
       const queue = store.byId.get(store.table.queue(slot));
       if (queue === undefined) store.discardPicked(slot);
-      else if (queue.isSubChannel) ordered.push(slot);
+      else if (queue.isOrdered) ordered.push(slot);
       else store.putDelayed(queue, slot, until);
     }
     if (ordered.length > 0) {

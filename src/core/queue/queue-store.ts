@@ -395,7 +395,7 @@ export class QueueStore {
   endDelay(queue: Queue, slot: number): void {
     this.pick(queue, slot);
     queue.picked--;
-    this.#makeReady(queue, slot, queue.isSubChannel || this.#wasOut(slot));
+    this.#makeReady(queue, slot, queue.isOrdered || this.#wasOut(slot));
   }
 
   /** Out of its queue for good, from any state. */

@@ -229,8 +229,8 @@ export class Settlements {
       return;
     }
     // Ordered sub-channels keep their order, whatever else comes back with them.
-    const ordered = back.filter((slot) => this.#queueOf(slot).isSubChannel);
-    const others = ordered.length === 0 ? back : back.filter((slot) => !this.#queueOf(slot).isSubChannel);
+    const ordered = back.filter((slot) => this.#queueOf(slot).isOrdered);
+    const others = ordered.length === 0 ? back : back.filter((slot) => !this.#queueOf(slot).isOrdered);
     this.#place(family, ordered, place);
     const newSequence = family.nextSequence;
     family.nextSequence += others.length;

@@ -45,10 +45,15 @@ export interface QueueSettings {
   /** How long a dedupId answers with the first result; 0 = ids are ignored. */
   readonly dedupWindowMs: number;
   /**
-   * Texts that mark a sub-channel: with `.g.`, channel `{name}.g.x` belongs to this queue's family. Each sub-channel is
-   * ordered: at most one batch of it is in flight. Sub-channels come with their first message and vanish when empty.
+   * Texts that mark a sub-channel: with `.g.`, channel `{name}.g.x` belongs to this queue's family. Sub-channels come with
+   * their first message and vanish when empty.
    */
   readonly subChannelMarks: readonly string[];
+  /**
+   * `ordered`: at most one batch of each is in flight. `fair`: as many as are wanted, but one that has a large share of
+   * all that is in flight is served after the others.
+   */
+  readonly subChannels: 'ordered' | 'fair';
 }
 
 export const DEFAULT_QUEUE_SETTINGS: QueueSettings = {
@@ -64,6 +69,7 @@ export const DEFAULT_QUEUE_SETTINGS: QueueSettings = {
   backoff: undefined,
   dedupWindowMs: 0,
   subChannelMarks: [],
+  subChannels: 'ordered',
 };
 
 /** The right to settle one delivery: plain data, valid through every node and across restarts. */

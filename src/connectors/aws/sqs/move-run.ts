@@ -3,7 +3,8 @@ import type { ChannelName } from '../../../core/channel-name.js';
 import { BrokerError } from '../../../core/errors.js';
 import type { Delivery } from '../../../core/queue/types.js';
 import { SQS_FAULTS } from '../errors.js';
-import { groupChannel, groupOfChannel, queueChannel } from '../names.js';
+import { groupOfChannel, queueChannel } from '../names.js';
+import { groupPlace } from './group-place.js';
 import type { MoveTask, MoveTasksOptions, MoveTaskStatus } from './move-tasks.js';
 
 /** Messages moved in one step, and their bodies. */
@@ -172,13 +173,13 @@ export class MoveRun {
     if (destination === undefined) {
       if (delivery.reRoutedFrom === '') return { reason: NO_SOURCE };
       const source = channelName(delivery.reRoutedFrom);
-      return broker.queueStats(baseOf(source)) === undefined ? { reason: NO_QUEUE } : source;
+      return broker.queueStats(broker.baseOf(source)) === undefined ? { reason: NO_QUEUE } : source;
     }
     const queue = queues.find(destination);
     if (queue === undefined) return { reason: NO_QUEUE };
     const base = broker.resolve(queue.channel);
     const group = groupOfChannel(broker.resolve(queueChannel(this.#source)), delivery.channel);
-    return group === undefined ? base : groupChannel(base, group);
+    return groupPlace(broker, base, group);
   }
 
   async #saveFigure(): Promise<void> {
@@ -207,12 +208,4 @@ export class MoveRun {
     });
     this.#wake = undefined;
   }
-}
-
-const FIFO_GROUP = /^(.+\.fifo)\.g\..*$/;
-
-/** The queue of a FIFO group's channel; other channels are their own. */
-function baseOf(channel: ChannelName): ChannelName {
-  const base = FIFO_GROUP.exec(channel)?.[1];
-  return base === undefined ? channel : channelName(base);
 }

@@ -4,7 +4,6 @@ import type { SendOutcome } from '../../../core/queue/types.js';
 import { faultOf, invalidParameterValue, invalidValue, missingParameter, SQS_FAULTS } from '../errors.js';
 import { optionalInteger, optionalText } from '../input.js';
 import type { Input } from '../input.js';
-import { groupChannel } from '../names.js';
 import type { AwsServices, Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
 import { jsonString } from '../wire/json.js';
@@ -13,6 +12,7 @@ import { md5Hex } from '../wire/md5.js';
 import { attributeSize, attributesMd5, encodeAttributes } from '../wire/message-attributes.js';
 import { encodeOrigin } from '../wire/origin.js';
 import { isLegalId, isLegalText } from '../wire/text.js';
+import { groupPlace } from './group-place.js';
 import { readMessageAttributes, readTraceHeader } from './message-attributes.js';
 import type { Queue } from './queue-registry.js';
 import { sequenceNumber } from './sequence-number.js';
@@ -135,18 +135,20 @@ function hasTextBody(message: unknown): boolean {
   );
 }
 
-/** Channel and deduplication of a message: FIFO ones go to their group's sub-channel. */
+/** Channel and deduplication of a message: one with a group goes to its sub-channel. */
 export function placeOf(
   { services }: { readonly services: Pick<AwsServices, 'broker'> },
   queue: Queue,
   groupId: string | undefined,
   dedupId: string | undefined,
 ): Pick<OutgoingMessage, 'channel' | 'dedupId'> {
-  if (!queue.fifo || groupId === undefined) return { channel: queue.channel, dedupId: undefined };
-  const base = services.broker.resolve(queue.channel);
+  if (groupId === undefined) return { channel: queue.channel, dedupId: undefined };
+  const { broker } = services;
+  const channel = groupPlace(broker, broker.resolve(queue.channel), groupId);
+  if (!queue.fifo) return { channel, dedupId: undefined };
   // Neither id holds a space, so the scopes cannot meet.
   const scoped = queue.dedupPerGroup && dedupId !== undefined ? `${groupId} ${dedupId}` : dedupId;
-  return { channel: groupChannel(base, groupId), dedupId: scoped };
+  return { channel, dedupId: scoped };
 }
 
 function readFifoIds(

@@ -99,12 +99,14 @@ describe('queue attributes', () => {
       deadLetter: { target: { channel: 'sqs.d' }, maxReceiveCount: 3, reasons: ['max-receives'] },
       expiredLeaseTo: 'tail',
       dedupWindowMs: 0,
-      subChannelMarks: [],
+      subChannelMarks: ['.g.'],
+      subChannels: 'fair',
     });
     expect(settingsOf({}, true)).toMatchObject({
       expiredLeaseTo: 'origin',
       dedupWindowMs: 300_000,
       subChannelMarks: ['.g.'],
+      subChannels: 'ordered',
     });
   });
 });

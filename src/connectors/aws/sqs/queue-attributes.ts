@@ -1,4 +1,3 @@
-import { DEFAULT_QUEUE_SETTINGS } from '../../../core/queue/types.js';
 import type { QueueSettings } from '../../../core/queue/types.js';
 import { invalidParameterValue, SQS_FAULTS } from '../errors.js';
 import { GROUP_MARK, queueChannel, queueNameOfArn } from '../names.js';
@@ -201,7 +200,8 @@ export function settingsOf(attributes: QueueAttributes, fifo: boolean): Partial<
     deadLetter: deadLetterOf(attributes),
     expiredLeaseTo: fifo ? 'origin' : 'tail',
     dedupWindowMs: fifo ? DEDUP_WINDOW_MS : 0,
-    subChannelMarks: fifo ? [GROUP_MARK] : DEFAULT_QUEUE_SETTINGS.subChannelMarks,
+    subChannelMarks: [GROUP_MARK],
+    subChannels: fifo ? 'ordered' : 'fair',
   };
 }
 
