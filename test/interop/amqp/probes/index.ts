@@ -5,6 +5,7 @@ import { QUEUE_LIMITS_PROBES } from './queue-limits.js';
 import { HAND_OVER_PROBES } from './hand-over.js';
 import { LIMITS_PROBES } from './limits.js';
 import { PERMISSIONS_PROBES } from './permissions.js';
+import { REPORTS_PROBES } from './reports.js';
 import { ROUTING_PROBES } from './routing.js';
 import { PROTOCOL_PROBES } from './protocol.js';
 import { DELIVERIES_PROBES } from './deliveries.js';
@@ -34,4 +35,5 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...HAND_OVER_PROBES,
   ...LIMITS_PROBES,
   ...PERMISSIONS_PROBES,
+  ...REPORTS_PROBES,
 };
