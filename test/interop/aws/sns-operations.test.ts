@@ -20,6 +20,7 @@ import {
   ListPhoneNumbersOptedOutCommand,
   ListPlatformApplicationsCommand,
   ListSMSSandboxPhoneNumbersCommand,
+  ListSubscriptionsByTopicCommand,
   ListSubscriptionsCommand,
   ListTagsForResourceCommand,
   OptInPhoneNumberCommand,
@@ -30,6 +31,7 @@ import {
   SetEndpointAttributesCommand,
   SetPlatformApplicationAttributesCommand,
   SetSMSAttributesCommand,
+  SubscribeCommand,
   TagResourceCommand,
   UntagResourceCommand,
   VerifySMSSandboxPhoneNumberCommand,
@@ -315,7 +317,7 @@ describe('subscriptions', () => {
   });
 });
 
-describe('mobile push and SMS', () => {
+describe('mobile push, SMS and e-mail', () => {
   const application = `arn:aws:sns:${ACCOUNT}:app/GCM/a`;
   const endpoint = `arn:aws:sns:${ACCOUNT}:endpoint/GCM/a/b`;
 
@@ -372,6 +374,29 @@ describe('mobile push and SMS', () => {
       sns.send(new CheckIfPhoneNumberIsOptedOutCommand({ phoneNumber: 'x' })),
     ];
     for (const call of refused) expect((await refusal(call)).code).toBe('InvalidParameterException');
+  });
+
+  it.each([
+    ['email', 'a@example.com'],
+    ['email-json', 'a@example.com'],
+    ['sms', '+15550100'],
+    ['application', endpoint],
+    ['lambda', 'arn:aws:lambda:kubemq:000000000000:function:f'],
+    ['firehose', 'arn:aws:firehose:kubemq:000000000000:deliverystream/s'],
+  ])('are refused as the protocol of a subscription, which is not made: %s', async (Protocol, Endpoint) => {
+    const TopicArn = await topics.create();
+    const ask = (arn: string) => server.sns.send(new SubscribeCommand({ TopicArn: arn, Protocol, Endpoint }));
+    expect(await refusal(ask(TopicArn))).toMatchObject(
+      invalid(`Protocol Reason: this endpoint does not deliver to ${Protocol}`),
+    );
+    const fifo = await topics.create({ FifoTopic: 'true' });
+    expect((await refusal(ask(fifo))).message).toContain('FIFO topics deliver to Amazon SQS queues only');
+    const list = await server.sns.send(new ListSubscriptionsByTopicCommand({ TopicArn }));
+    expect(list.Subscriptions).toEqual([]);
+    expect(await attributesOf(TopicArn)).toMatchObject({
+      SubscriptionsPending: '0',
+      SubscriptionsConfirmed: '0',
+    });
   });
 
   it('leave no operation of SNS out', () => {
