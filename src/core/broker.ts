@@ -79,6 +79,7 @@ export interface BrokerFigures {
   readonly logs: number;
   readonly messages: number;
   readonly memoryBytes: number;
+  /** Bytes that messages and events refer to: what several share counts once for each. */
   readonly liveBytes: number;
   readonly checkpoints: number;
   readonly cleanedBytes: number;
@@ -102,8 +103,7 @@ export async function openBroker(options: BrokerOptions): Promise<OpenBroker> {
   const { journal } = options;
   const broker = new LocalBroker(options);
   try {
-    const checkpoint = await journal.checkpoint();
-    await broker.recover(checkpoint?.position ?? 0, checkpoint?.data);
+    await broker.recover();
   } catch (caught) {
     await journal.close();
     throw caught;
@@ -175,15 +175,30 @@ class LocalBroker implements OpenBroker {
     this.#housekeeping?.look();
   }
 
-  async recover(from: number, checkpoint: Uint8Array | undefined): Promise<void> {
+  async recover(): Promise<void> {
+    const { journal, clock, log } = this.#core;
     const state = { core: this.#core, queues: this.#queues, logs: this.#logs, registry: this.#registry };
-    if (checkpoint !== undefined) readCheckpoint(state, checkpoint);
+    const began = clock.now();
+    const checkpoint = await journal.checkpoint();
+    const from = checkpoint?.position ?? 0;
+    if (checkpoint !== undefined) readCheckpoint(state, checkpoint.data);
+    const replayed = clock.now();
     const recovery = new Recovery(state);
-    await this.#core.journal.replay(from, (position, payload) => {
+    await journal.replay(from, (position, payload) => {
       visitRecords(position, payload, recovery);
     });
     recovery.finish();
-    this.#core.journal.start(this.#core.pipeline);
+    if (journal.position > 0) {
+      // Where the time of a slow start went.
+      log.info('the store was read', {
+        messages: this.#core.queues.table.used,
+        checkpointBytes: checkpoint?.data.length ?? 0,
+        checkpointMs: replayed - began,
+        replayedBytes: journal.position - from,
+        replayMs: clock.now() - replayed,
+      });
+    }
+    journal.start(this.#core.pipeline);
     const housekeeping = new Housekeeping(state, this.#changes, from);
     this.#housekeeping = housekeeping;
     this.#logs.rewinds.housekeepingIdle = () => housekeeping.idle();

@@ -104,6 +104,7 @@ describe('metrics', () => {
     expect(valueOf(text, 'polymq_journal_syncs')).toBe(4);
     expect(valueOf(text, 'polymq_journal_commit_seconds')).toBe(0.006);
     expect(valueOf(text, 'polymq_store_low')).toBe(1);
+    expect(valueOf(text, 'polymq_store_referenced_bytes')).toBe(6);
     expect(valueOf(text, 'polymq_sends_refused')).toBe(1);
     expect(valueOf(text, 'polymq_sub_channels')).toBe(2);
     expect(valueOf(text, 'polymq_connector_connections{connector="aws"}')).toBe(2);

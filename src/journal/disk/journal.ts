@@ -87,10 +87,18 @@ export class DiskJournal implements Journal {
   }
 
   async replay(from: Position, visit: (position: Position, payload: Uint8Array) => void): Promise<void> {
-    const { files, directory, found, log, extentBytes, epoch } = this.#o;
+    const { files, directory, found, log, clock, extentBytes, epoch } = this.#o;
+    const began = clock.now();
     const scan = await scanLog(files, found, from, visit);
     if (scan.damage !== undefined) throw damageError(directory, scan.damage);
+    const settles = clock.now();
     await settleLog(files, directory, scan, log);
+    log.debug('the log was read', {
+      entries: scan.entries,
+      readMs: settles - began,
+      rewrittenBytes: scan.logEnd - scan.syncedBelow,
+      rewriteMs: clock.now() - settles,
+    });
     this.#segments.adoptSpares(await files.list(directory));
     let nextExtent = Math.ceil(scan.logEnd / extentBytes);
     for (const segment of found) {
