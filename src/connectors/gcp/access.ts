@@ -24,6 +24,7 @@ const NEEDS: Readonly<Record<string, Needed>> = {
   modifyAckDeadline: 'read',
   pull: 'read',
   seek: 'read',
+  streamingPull: 'read',
   testIamPermissions: 'sight',
   validateMessage: 'sight',
   validateSchema: 'open',
@@ -34,8 +35,12 @@ const PLACE_NEEDS: Readonly<Record<string, Readonly<Record<string, Needed>>>> = 
   createSnapshot: { subscription: 'read' },
   // Who subscribes reads the topic, and may later read what was published to it.
   createSubscription: { topic: 'read' },
+  createTopic: { schema: 'sight' },
   seek: { snapshot: 'sight' },
+  // What cannot be changed is not looked at.
+  updateSnapshot: { topic: 'open' },
   updateSubscription: { topic: 'open' },
+  updateTopic: { schema: 'sight' },
 };
 
 /** Collection in a resource name, and what rules call its members. Snapshots and schemas have no channel. */
@@ -76,7 +81,7 @@ function resourceOf(
     : { kind: resource.kind, channel: (resource.prefix + id) as ChannelName };
 }
 
-const PLACES = ['name', 'topic', 'subscription', 'snapshot', 'schema', 'resource'] as const;
+const PLACES = ['name', 'topic', 'subscription', 'snapshot', 'schema', 'schemaSettings', 'resource'] as const;
 
 /** The resource names in a request, with the fields they stand in; those of a resource that is given whole, too. */
 function namesIn(request: unknown): readonly (readonly [place: string, name: string])[] {
@@ -87,7 +92,19 @@ function namesIn(request: unknown): readonly (readonly [place: string, name: str
     if (typeof value === 'string') names.push([place, value]);
     else if (typeof value === 'object' && value !== null) names.push(...namesIn(value));
   }
+  for (const value of Object.values(fields)) names.push(...chosenName(value));
+  // A schema that is created has its id beside it.
+  const { parent, schemaId } = fields;
+  if (typeof parent === 'string' && typeof schemaId === 'string')
+    names.push(['schema', `${parent}/schemas/${schemaId}`]);
   return names;
+}
+
+/** A name that is one choice of several (oneof). */
+function chosenName(value: unknown): readonly (readonly [place: string, name: string])[] {
+  if (typeof value !== 'object' || value === null || !('case' in value) || !('value' in value)) return [];
+  const place = PLACES.find((one) => one === value.case);
+  return place === undefined || typeof value.value !== 'string' ? [] : [[place, value.value]];
 }
 
 function deadLetterTopicOf(request: unknown): string | undefined {

@@ -102,7 +102,9 @@ function satisfying(needs: readonly Right[]): readonly (readonly Right[])[] {
 
 /** A policy that lacks the right, and has every other one to the same channel that is not it. */
 function without(needs: readonly Right[], missing: Right): readonly Right[] {
-  const others = needs.filter((need) => need !== missing);
+  const others = needs
+    .filter((need) => need !== missing)
+    .map((need) => (need.access === 'Sight' ? { ...need, access: 'Read' as const } : need));
   const { kind, access, channel } = missing;
   // Of another kind, of another name, and of the other access.
   const near: Right[] = [

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { pageOf } from '../paging.js';
-import { parseResourceName, resourceName } from '../resource-names.js';
+import { parseResourceName, resourceName, subscriptionChannel } from '../resource-names.js';
 import type { GcpServices } from '../services.js';
 import type { Operation } from '../unary.js';
 import {
@@ -12,6 +12,7 @@ import {
 /** Names of the subscriptions attached to a topic, by id, under the project that was asked for: ids are global. */
 export function listTopicSubscriptions({
   catalog,
+  client,
 }: GcpServices): Operation<ListTopicSubscriptionsRequest, ListTopicSubscriptionsResponse> {
   return (request) => {
     const { id } = catalog.requireTopic(request.topic);
@@ -20,6 +21,7 @@ export function listTopicSubscriptions({
       .subscriptionsOf(id)
       .filter(({ resource }) => !resource.detached)
       .map((info) => info.id)
+      .filter((own) => client?.sees('queue', subscriptionChannel(own)) !== false)
       .sort();
     const { items, nextPageToken } = pageOf(ids, (item) => item, request);
     const subscriptions = items.map((item) => resourceName(project, 'subscriptions', item));

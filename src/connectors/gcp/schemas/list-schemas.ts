@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import type { ChannelName } from '../../../core/channel-name.js';
 import { pageOf } from '../paging.js';
 import { parseProject } from '../resource-names.js';
 import type { Operation } from '../unary.js';
@@ -12,10 +13,16 @@ import type { SchemaServices } from './revisions.js';
 import { schemaView } from './views.js';
 
 /** Lists the latest revisions of all schemas by id, without definitions unless the full view is asked for. */
-export function listSchemas({ schemas }: SchemaServices): Operation<ListSchemasRequest, ListSchemasResponse> {
+export function listSchemas({
+  schemas,
+  client,
+}: SchemaServices): Operation<ListSchemasRequest, ListSchemasResponse> {
   return (request) => {
     const project = parseProject(request.parent);
-    const { items, nextPageToken } = pageOf(schemas.list(), ({ id }) => id, request);
+    const seen = schemas
+      .list()
+      .filter(({ id }) => client?.sees('log', `gcp.schema.${id}` as ChannelName) !== false);
+    const { items, nextPageToken } = pageOf(seen, ({ id }) => id, request);
     const isFull = request.view === SchemaView.FULL;
     return create(ListSchemasResponseSchema, {
       schemas: items.map((info) =>

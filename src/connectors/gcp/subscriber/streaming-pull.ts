@@ -1,4 +1,5 @@
 import type { BidiHandler } from '../../kit/grpc-call.js';
+import { requireAccess } from '../access.js';
 import { GCP_LIMITS } from '../config.js';
 import { badAckDeadline, invalidArgument, statusOf } from '../errors.js';
 import type { GcpServices } from '../services.js';
@@ -59,6 +60,8 @@ class StreamSession {
   }
 
   #open(first: StreamingPullRequestView): void {
+    const { client } = this.#services;
+    if (client !== undefined) requireAccess(client, 'streamingPull', first);
     const subscription = this.#services.subscriptions.require(first.subscription);
     subscription.requirePullable();
     const seconds = first.streamAckDeadlineSeconds;
