@@ -7,7 +7,7 @@ export type Tags = ReadonlyMap<string, string>;
 export interface MessagePolicy {
   /** Not delivered before send time + this. */
   readonly delayMs?: number;
-  /** Removed at send time + delay + this. */
+  /** Removed at send time + delay + this; 0 = it is for whoever waits for it then. */
   readonly expirationMs?: number;
   /** Deliveries allowed; returned after the last one, it is dead-lettered. Absent: the queue's own rule. */
   readonly maxReceiveCount?: number;

@@ -1,6 +1,7 @@
 import type { CoreContext } from '../core-context.js';
 import type { OutgoingMessage } from '../message.js';
 import type { Arrival } from '../partition/records.js';
+import { endOfLife } from './bounds.js';
 import type { DedupEntry, Family, Queue } from './family.js';
 
 /** An arrival that is filled anew for each message of a batch. */
@@ -27,13 +28,10 @@ export function fillArrival(a: MutableArrival, queue: Queue, message: OutgoingMe
   const { settings } = family;
   const policy = message.policy;
   const delayMs = policy?.delayMs ?? 0;
-  const own = policy?.expirationMs ?? 0;
-  const ttl = settings.messageTtlMs;
-  const lifeMs = own > 0 && ttl > 0 ? Math.min(own, ttl) : own + ttl;
   a.queue = queue.id;
   a.sequence = family.nextSequence++;
   a.enqueuedAt = now;
-  a.expiresAt = lifeMs > 0 ? now + delayMs + lifeMs : 0;
+  a.expiresAt = endOfLife(now + delayMs, policy?.expirationMs, settings.messageTtlMs);
   a.delayedTo = delayMs > 0 ? now + delayMs : 0;
   a.priority = settings.maxPriority === 0 ? 0 : Math.min(message.priority ?? 0, settings.maxPriority);
   a.maxReceiveCount = policy?.maxReceiveCount ?? 0;

@@ -12,6 +12,7 @@ import { AcksAlong } from './acks-along.js';
 import { NOTHING_ALONG, type Along, type AppendAlong, type EventsAlong } from './along.js';
 import type { Admission } from './admission.js';
 import { blankArrival, fillArrival, forget, recall, remember, setExtras } from './arrival.js';
+import { exceeds } from './bounds.js';
 import type { Channels } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { DedupEntry, Queue } from './family.js';
@@ -224,9 +225,8 @@ export class Arrivals {
     if (maxLength === 0 && maxLengthBytes === 0) return;
     const taken = this.#taken.get(base) ?? { messages: 0, bytes: 0 };
     const full =
-      (maxLength > 0 && base.ready + base.arriving + taken.messages >= maxLength) ||
-      (maxLengthBytes > 0 &&
-        base.readyBytes + base.arrivingBytes + taken.bytes + message.body.length > maxLengthBytes);
+      exceeds(maxLength, base.ready + base.arriving + taken.messages + 1) ||
+      exceeds(maxLengthBytes, base.readyBytes + base.arrivingBytes + taken.bytes + message.body.length);
     if (!full) {
       taken.messages++;
       taken.bytes += message.body.length;
@@ -318,8 +318,7 @@ export class Arrivals {
       store.abandon(queue, slot);
       return false;
     }
-    store.arrive(queue, slot);
-    if (store.table.extras.size > 0 && store.table.extras.has(slot)) store.landed.add(slot);
+    store.land(queue, slot);
     queue.family.sent++;
     return true;
   }

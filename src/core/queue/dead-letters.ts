@@ -5,6 +5,7 @@ import type { OutgoingMessage } from '../message.js';
 import { encodeMessage, MessageView } from '../message-codec.js';
 import { ByteWriter } from '../../base/bytes.js';
 import type { Bodies } from './bodies.js';
+import { exceeds } from './bounds.js';
 import type { Channels } from './channels.js';
 import type { Effects } from './effects.js';
 import type { Queue } from './family.js';
@@ -150,9 +151,7 @@ export class DeadLetters {
   trim(queue: Queue): void {
     const { maxLength, maxLengthBytes } = queue.family.settings;
     for (;;) {
-      const over =
-        (maxLength > 0 && queue.ready > maxLength) ||
-        (maxLengthBytes > 0 && queue.readyBytes > maxLengthBytes);
+      const over = exceeds(maxLength, queue.ready) || exceeds(maxLengthBytes, queue.readyBytes);
       const head = over ? queue.front : -1;
       if (head < 0) return;
       void this.bury(queue, head, 'overflow');

@@ -9,6 +9,7 @@ import type { ConsumerState } from './consumer-rotation.js';
 import { hungry, leave, nextConsumer } from './consumer-rotation.js';
 import type { Family } from './family.js';
 import { Leases } from './leases.js';
+import { State } from './message-table.js';
 import type { PickLimits } from './picker.js';
 import { Picker } from './picker.js';
 import type { Consumer, ConsumeRequest, Delivery, ReceiveRequest } from './types.js';
@@ -54,20 +55,40 @@ export class HandOut {
     this.#serving = true;
     const store = this.#core.queues;
     try {
-      while (store.dirty.length > 0) {
-        const families = store.dirty;
-        store.dirty = [];
-        for (const family of families) {
-          family.dirty = false;
-          this.#serve(family);
-          if (family.grown.size > 0) this.#trim(family);
-        }
-      }
+      do this.#serveAll();
+      while (store.landed.size > 0 && this.#endLives());
     } finally {
       this.#serving = false;
       if (store.landed.size > 0) store.landed.clear();
     }
     this.#core.scheduler.poke();
+  }
+
+  #serveAll(): void {
+    const store = this.#core.queues;
+    while (store.dirty.length > 0) {
+      const families = store.dirty;
+      store.dirty = [];
+      for (const family of families) {
+        family.dirty = false;
+        this.#serve(family);
+        if (family.grown.size > 0) this.#trim(family);
+      }
+    }
+  }
+
+  /** What came with no time to live, and nobody took, leaves; true when others came by that. */
+  #endLives(): boolean {
+    const { table, landed, byId, dirty } = this.#core.queues;
+    const now = this.#core.clock.now();
+    for (const slot of landed) {
+      const expiresAt = table.extras.get(slot)?.expiresAt ?? 0;
+      if (expiresAt === 0 || expiresAt > now || table.state(slot) !== State.ready) continue;
+      const queue = byId.get(table.queue(slot));
+      if (queue !== undefined) void this.#deadLetters.bury(queue, slot, 'expired');
+    }
+    landed.clear();
+    return dirty.length > 0;
   }
 
   /** Somebody else may serve them now; should the tenure go on after all, nobody may be left waiting. */

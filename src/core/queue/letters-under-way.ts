@@ -1,6 +1,6 @@
 import type { CoreContext } from '../core-context.js';
 import type { Family } from './family.js';
-import { dropsHead } from './queue-store.js';
+import { dropsHead } from './bounds.js';
 
 /** Longest wait for dead letters: a journal that stands still must not hold up who only looks. */
 const WAIT_MS = 5_000;
@@ -72,7 +72,8 @@ export class LettersUnderWay {
   #mayGoOn(): boolean {
     if (this.#read.size > 0) return true;
     for (const { settings } of this.#into.keys()) {
-      if (settings.deadLetter !== undefined && dropsHead(settings)) return true;
+      const leavesAtOnce = dropsHead(settings) || settings.messageTtlMs < 0;
+      if (settings.deadLetter !== undefined && leavesAtOnce) return true;
     }
     return false;
   }

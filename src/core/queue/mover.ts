@@ -129,7 +129,7 @@ export class Mover {
     const store = this.#core.queues;
     this.#underWay.landed(target.family);
     if (target.deleted) store.abandon(target, slot);
-    else store.arrive(target, slot);
+    else store.land(target, slot);
   }
 
   #carry(m: { queue: Queue; slot: number; target: Queue; order: MoveOrder; body: Uint8Array }): void {
@@ -141,7 +141,7 @@ export class Mover {
       const kept = queues.allocate(target, arrival, -1, stored);
       queues.table.keepInMemory(kept, Buffer.from(body));
       setExtras(this.#core, kept, arrival);
-      queues.arrive(target, kept);
+      queues.land(target, kept);
     } else {
       const { main } = pipeline;
       main.begin(body.length + 256);

@@ -2,6 +2,7 @@ import { DeadlineHeap } from '../../base/deadline-heap.js';
 import { IdTable } from '../../base/id-table.js';
 import type { ChannelName } from '../channel-name.js';
 import type { LiveExtents } from '../partition/live-extents.js';
+import { dropsHead } from './bounds.js';
 import { Family, Queue } from './family.js';
 import { MessageTable, State, type Stored } from './message-table.js';
 import type { SlotList } from './slot-list.js';
@@ -36,7 +37,10 @@ export class QueueStore {
   freeIds: number[] = [];
   /** Families with something new to hand out. */
   dirty: Family[] = [];
-  /** Came in this turn, with a life that may have ended on the way to the disk: whoever waits for them gets them all the same. */
+  /**
+   * Came in this turn, or were due in it, with a life that may have ended by now: whoever waits for them gets them all the
+   * same.
+   */
   readonly landed = new Set<number>();
 
   /** Next sequences of queues that went: a token of theirs must not fit a later queue of the same name. */
@@ -233,6 +237,12 @@ export class QueueStore {
     this.#makeReady(queue, slot, false);
   }
 
+  /** Likewise, in a turn of the broker. */
+  land(queue: Queue, slot: number): void {
+    this.arrive(queue, slot);
+    if (this.table.extras.size > 0 && this.table.extras.has(slot)) this.landed.add(slot);
+  }
+
   /** Pending, into its queue by its sequence. */
   arriveInPlace(queue: Queue, slot: number): void {
     queue.arriving--;
@@ -391,11 +401,13 @@ export class QueueStore {
     if (this.table.receives(slot) > 0) this.table.extrasOf(slot).uncounted++;
   }
 
-  /** Delay over: ordered sub-channels keep the sending order, others queue up at the end. */
-  endDelay(queue: Queue, slot: number): void {
+  /** Delay over: ordered sub-channels keep the sending order, others queue up at the end. True when it was never out before. */
+  endDelay(queue: Queue, slot: number): boolean {
     this.pick(queue, slot);
     queue.picked--;
-    this.#makeReady(queue, slot, queue.isOrdered || this.#wasOut(slot));
+    const wasOut = this.#wasOut(slot);
+    this.#makeReady(queue, slot, queue.isOrdered || wasOut);
+    return !wasOut;
   }
 
   /** Out of its queue for good, from any state. */
@@ -423,9 +435,4 @@ export class QueueStore {
     this.#unpick(from);
     this.dropIfEmpty(from);
   }
-}
-
-/** Whether what is too much leaves from the front. */
-export function dropsHead({ overflow, maxLength, maxLengthBytes }: QueueSettings): boolean {
-  return overflow === 'drop-head' && maxLength + maxLengthBytes > 0;
 }

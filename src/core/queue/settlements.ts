@@ -3,12 +3,12 @@ import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { PendingOperation } from '../partition/pipeline.js';
 import type { GiveBack } from '../partition/records.js';
+import { dropsHead } from './bounds.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
 import { LapsedLeases } from './lapsed-leases.js';
 import { State } from './message-table.js';
-import { dropsHead } from './queue-store.js';
 import type { Mover } from './mover.js';
 import type { BackoffSettings, LeaseToken, SettleRequest, SettleResult, Settlement } from './types.js';
 
@@ -338,8 +338,11 @@ export class Settlements {
       const queue = store.byId.get(table.queue(slot));
       if (queue === undefined || table.sequence(slot) < queue.family.rewoundBelow) continue;
       const state = table.state(slot);
-      if (state === State.delayed) store.endDelay(queue, slot);
-      else if (state === State.ready) {
+      if (state === State.delayed) {
+        if (store.endDelay(queue, slot)) store.landed.add(slot);
+      } else if (state === State.ready) {
+        // Its delay is over in this turn: whoever waits comes first, and then its life ends if that is over, too.
+        if (store.landed.has(slot)) continue;
         // Neither: the settings have changed since its clock was set.
         if (!this.#endLife(queue, slot, { now, later: [] })) store.armLife(queue.family, slot);
       } else if (state === State.inFlight) {

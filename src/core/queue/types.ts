@@ -29,11 +29,11 @@ export interface QueueSettings {
   readonly durable: boolean;
   /** Highest priority kept apart; 0 = one level. Messages above it count as it. */
   readonly maxPriority: number;
-  /** Ready messages allowed, and their body bytes; 0 = no bound. */
+  /** Ready messages allowed, and their body bytes; 0 = no bound, `NOTHING` = none of them. */
   readonly maxLength: number;
   readonly maxLengthBytes: number;
   readonly overflow: 'drop-head' | 'reject' | 'reject-dead-letter';
-  /** Upper bound of every message's expirationMs; 0 = none. Expired ones are dead-lettered when `deadLetter` says so. */
+  /** Upper bound of every message's expirationMs; 0 = none, `NOTHING` = no time. Expired ones are dead-lettered when `deadLetter` says so. */
   readonly messageTtlMs: number;
   /** Unconsumed messages older than this are dropped, never dead-lettered; 0 = kept. */
   readonly retentionMs: number;

@@ -145,6 +145,36 @@ describe('dead letters of a publish', () => {
     }
   });
 
+  it('that has no time to live are there for the next get', async () => {
+    await raw.declare('short', { durable: true, ...toDead({ 'x-message-ttl': 0 }) });
+    await raw.declare('plain', { durable: true, ...toDead() });
+    for (let turn = 1; turn <= TURNS; turn++) {
+      raw.publish('short', 'by its queue');
+      expect(await got('dead')).toBe('by its queue');
+      raw.publish('plain', 'by itself', { properties: { expiration: '0' } });
+      expect(await passive('plain')).toBe('queue.declare-ok plain 0 0');
+      expect(await got('dead')).toBe('by itself');
+    }
+  });
+
+  it('go through queues that keep nothing in one go', async () => {
+    const next = (key: string, bound: Parameters<typeof table>[0]): { arguments: FieldTable } => ({
+      arguments: table({ ...bound, 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': key }),
+    });
+    await raw.declare('last', { durable: true });
+    await raw.declare('two', { durable: true, ...next('last', { 'x-max-length': 0 }) });
+    await raw.declare('one', { durable: true, ...next('two', { 'x-message-ttl': 0 }) });
+    await raw.declare('work', { durable: true, ...next('one', {}) });
+    for (let turn = 1; turn <= TURNS; turn++) {
+      raw.publish('work', 'x');
+      reject(await take('work'));
+      expect(await got('last')).toBe('x');
+    }
+    await raw.consume('two', 'waits', { noAck: true });
+    raw.publish('one', 'y');
+    expect(bodyOf(await raw.answer())).toBe('y');
+  });
+
   it('go through bounded queues in one go', async () => {
     await raw.declare('last', { durable: true });
     const next = (key: string): FieldTable =>

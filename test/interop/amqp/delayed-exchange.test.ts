@@ -50,6 +50,28 @@ describe('a delayed exchange', () => {
     await second.stop();
   });
 
+  it('begins the life of a message when its delay is over: with none, it is for whoever waits then', async () => {
+    const clock = new ManualClock();
+    const server = await startAmqpServer({ clock });
+    const raw = await RawAmqp.open(server.port);
+    await raw.exchange('later', TYPE, options);
+    await raw.declare('q', { durable: true });
+    await raw.bind('q', 'later', 'k');
+    const properties = { ...delayed({ tag: 'I', value: 1_000 }), expiration: '0' };
+    raw.publish('k', 'for nobody', { exchange: 'later', properties });
+    await raw.declare('q', { passive: true });
+    clock.advance(1_010);
+    expect(await raw.get('q')).toMatch(/^basic\.get-empty/);
+    await raw.consume('q', 't', { noAck: true });
+    raw.publish('k', 'for somebody', { exchange: 'later', properties });
+    await raw.declare('q', { passive: true });
+    expect(await raw.rest()).toEqual([]);
+    clock.advance(1_010);
+    expect(await raw.answer()).toContain('"for somebody"');
+    await raw.close();
+    await server.stop();
+  });
+
   it('returns what no queue is bound for when it is published, and says what it is', async () => {
     const server = await startAmqpServer();
     const raw = await RawAmqp.open(server.port);

@@ -47,6 +47,31 @@ describe('after a restart', () => {
   });
 });
 
+describe('bounds of nothing', () => {
+  it('hold after a restart', async () => {
+    const first = await startAmqpServer();
+    const raw = await RawAmqp.open(first.port);
+    const dead = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': 'dead' };
+    await raw.declare('dead', { durable: true });
+    const bounds = { brief: { 'x-message-ttl': 0 }, none: { 'x-max-length': 0 } };
+    for (const [queue, bound] of Object.entries(bounds)) {
+      await raw.declare(queue, { durable: true, arguments: table({ ...bound, ...dead }) });
+    }
+    await raw.close();
+    await first.stop();
+
+    const second = await startAmqpServer({ journal: new MemoryJournal({ image: first.journal.image() }) });
+    const again = await RawAmqp.open(second.port);
+    for (const queue of Object.keys(bounds)) {
+      again.publish(queue, queue, { properties: persistent });
+      expect(await again.declare(queue, { passive: true })).toBe(`queue.declare-ok ${queue} 0 0`);
+      expect(await again.get('dead')).toContain(`"${queue}"`);
+    }
+    await again.close();
+    await second.stop();
+  });
+});
+
 describe('seen from other protocols', () => {
   it('a message has tags, metadata and an id', async () => {
     const server = await startAmqpServer();

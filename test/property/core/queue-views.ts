@@ -20,7 +20,7 @@ export function outgoing(send: ModelSend & { transient: boolean }): OutgoingMess
     dedupId: send.dedupId,
     policy: {
       delayMs: send.delayMs,
-      expirationMs: send.expirationMs,
+      ...(send.expirationMs > 0 && { expirationMs: send.expirationMs }),
       maxReceiveCount: send.maxReceiveCount,
       ...(send.maxReceiveQueue !== '' && { maxReceiveQueue: send.maxReceiveQueue as ChannelName }),
     },

@@ -53,7 +53,7 @@ function policyOf(expirationMs: number | undefined, delayMs: number | undefined)
   };
 }
 
-/** Milliseconds of an `expiration` property. The core's 0 means none, so 0 is one millisecond here. */
+/** Milliseconds of an `expiration` property. */
 function parseExpiration(text: string): number {
   const invalid = (why: string): ReplyError => new ReplyError(406, `invalid expiration '${text}': ${why}`);
   const match = /^([+-]?\d+)(.*)$/s.exec(text);
@@ -63,7 +63,7 @@ function parseExpiration(text: string): number {
   const value = Number(digits);
   if (value < 0) throw invalid(`{value_negative,${digits}}`);
   if (value > DURATION_MS_MAX) throw invalid(`{value_too_large,${digits}}`);
-  return Math.max(value, 1);
+  return value;
 }
 
 interface SpecialHeaders {

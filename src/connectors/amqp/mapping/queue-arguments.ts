@@ -1,4 +1,5 @@
 import type { LogSettings } from '../../../core/log/types.js';
+import { NOTHING } from '../../../core/queue/bounds.js';
 import type { DeadLetterReason, QueueSettings } from '../../../core/queue/types.js';
 import type { QueueType } from '../topology/types.js';
 import type { FieldTable, FieldValue } from '../wire/field-table.js';
@@ -164,12 +165,9 @@ export function queueSettings(table: FieldTable, context: QueueContext): Partial
     throw check.invalid('x-dead-letter-routing-key', 'routing_key_but_no_dlx_defined');
   }
   const settings: { -readonly [K in keyof QueueSettings]?: QueueSettings[K] } = { expiredLeaseTo: 'origin' };
-  // The core's 0 means no bound; a TTL of 0 is one millisecond.
-  if (ttl !== undefined) settings.messageTtlMs = Math.max(ttl, 1);
-  if (maxLength !== undefined) settings.maxLength = maxLength;
-  // Whoever keeps nothing still serves consumers that are waiting.
-  if (maxLength === 0 && (overflow ?? 'drop-head') === 'drop-head') settings.messageTtlMs = 1;
-  if (maxLengthBytes !== undefined) settings.maxLengthBytes = maxLengthBytes;
+  if (ttl !== undefined) settings.messageTtlMs = boundOf(ttl);
+  if (maxLength !== undefined) settings.maxLength = boundOf(maxLength);
+  if (maxLengthBytes !== undefined) settings.maxLengthBytes = boundOf(maxLengthBytes);
   if (maxPriority !== undefined) settings.maxPriority = maxPriority;
   if (overflow !== undefined) settings.overflow = overflow;
   const maxReceiveCount = deliveryLimit === undefined || deliveryLimit < 0 ? undefined : deliveryLimit + 1;
@@ -189,6 +187,11 @@ export function queueSettings(table: FieldTable, context: QueueContext): Partial
     };
   }
   return settings;
+}
+
+/** The core's 0 means no bound. */
+function boundOf(value: number): number {
+  return value === 0 ? NOTHING : value;
 }
 
 class ArgumentCheck {

@@ -1,6 +1,7 @@
 import { CONSUMERS_PROBES } from './consumers.js';
 import { DEAD_LETTERS_PROBES } from './dead-letters.js';
 import { EXCHANGES_PROBES } from './exchanges.js';
+import { BOUNDS_OF_NOTHING_PROBES } from './bounds-of-nothing.js';
 import { QUEUE_LIMITS_PROBES } from './queue-limits.js';
 import { HAND_OVER_PROBES } from './hand-over.js';
 import { LIMITS_PROBES } from './limits.js';
@@ -27,6 +28,7 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...EXCHANGES_PROBES,
   ...DEAD_LETTERS_PROBES,
   ...QUEUE_LIMITS_PROBES,
+  ...BOUNDS_OF_NOTHING_PROBES,
   ...ROUTING_PROBES,
   ...PROTOCOL_PROBES,
   ...DELIVERIES_PROBES,
