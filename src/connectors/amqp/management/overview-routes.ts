@@ -1,8 +1,11 @@
 import { EXCHANGE_TYPES } from '../topology/types.js';
 import type { Api } from './api.js';
 import { notFound } from './http-error.js';
+import { Input } from './json-input.js';
+import { CLUSTER_NAME, clusterName, putGlobalParameter } from './parameter-routes.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
+import { administratorsOf } from './user-routes.js';
 import type { Json } from './views.js';
 import { NODE } from './views.js';
 
@@ -14,7 +17,15 @@ export function overviewRoutes(api: Api): readonly Route[] {
   const ok = { body: { status: 'ok' } };
   return [
     route('GET', 'overview', (call) => ({ body: overview(api, call) })),
-    route('GET', 'cluster-name', () => ({ body: { name: 'polymq' } })),
+    route('GET', 'cluster-name', () => ({ body: { name: clusterName(api) } })),
+    route(
+      'PUT',
+      'cluster-name',
+      administratorsOf(api)(async ({ input }) => {
+        await putGlobalParameter(api, CLUSTER_NAME, new Input({ value: input.text('name') }));
+        return {};
+      }),
+    ),
     route('GET', 'nodes', () => ({ body: [node(api)] })),
     route('GET', 'nodes/:', (call) => {
       if (call.parameters[0] !== NODE) throw notFound();
@@ -127,7 +138,7 @@ function overview(api: Api, { identity }: ApiCall): Json {
     product_version: serverVersion,
     rabbitmq_version: serverVersion,
     polymq_version: context.version,
-    cluster_name: 'polymq',
+    cluster_name: clusterName(api),
     erlang_version: '26.0',
     erlang_full_version: `Polymq ${context.version}`,
     release_series_support_status: 'supported',

@@ -18,6 +18,10 @@ const VHOST_LIMITS = 'vhost-limits';
 
 const GLOBAL_KIND = 'amqp.global-parameter';
 
+/** The parameter that is the cluster's name, as in RabbitMQ: definitions files bring one. */
+export const CLUSTER_NAME = 'cluster_name';
+const CLUSTER_NAME_DEFAULT = 'polymq';
+
 interface GlobalParameter {
   readonly name: string;
   readonly value: unknown;
@@ -169,6 +173,12 @@ function globalRoutes(api: Api): readonly Route[] {
       }),
     ),
   ];
+}
+
+/** What the cluster is called by tools; nothing depends on it. */
+export function clusterName(api: Api): string {
+  const value = api.context.broker.registry.get<GlobalParameter>(GLOBAL_KIND, CLUSTER_NAME)?.value.value;
+  return typeof value === 'string' ? value : CLUSTER_NAME_DEFAULT;
 }
 
 /** They say nothing to the broker: tools keep what they like in them. */
