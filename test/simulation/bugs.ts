@@ -16,6 +16,8 @@ export const BUGS = [
   'tail-not-replayed',
   /** A batch goes out in several entries. */
   'torn-batch',
+  /** A send that is tried again is another message. */
+  'tried-again-is-new',
 ] as const;
 export type Bug = (typeof BUGS)[number];
 

@@ -6,6 +6,8 @@ import type { World } from './world.js';
 const CALL_TIMEOUT_MS = 400;
 const PAUSE_MS_MAX = 160;
 const LARGE_BYTES = 5000;
+/** How often a send without an answer is tried again. */
+const SEND_TRIES = 4;
 
 /** Sends, receives and settles through whichever node answers; every call may be lost, or done without its answer. */
 export class SimulatedClient {
@@ -47,11 +49,13 @@ export class SimulatedClient {
       };
     });
     history.asked(batch, messages);
-    await this.#call({
-      do: 'send',
-      batch,
-      messages: messages.map(({ id, channel, size }) => ({ id, channel, size })),
-    });
+    const isKnown = random.chance(0.5);
+    const tries = isKnown ? SEND_TRIES : 1;
+    const named = messages.map(({ id, channel, size }) => ({ id, channel, size }));
+    for (let i = 0; i < tries; i++) {
+      if (i > 0) await this.#pause(random.below(PAUSE_MS_MAX * 2));
+      if ((await this.#call({ do: 'send', batch, messages: named, isKnown })) !== undefined) return;
+    }
   }
 
   async #receive(): Promise<void> {

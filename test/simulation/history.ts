@@ -69,6 +69,7 @@ export class History {
   /** A node says that a batch is stored. */
   stored(batch: string): void {
     for (const life of this.#batches.get(batch) ?? []) {
+      if (life.confirmedAt !== undefined) continue;
       life.confirmedAt = ++this.#moment;
       this.confirmed++;
       if (!life.ackAsked) this.#all.atLeast++;

@@ -25,6 +25,8 @@ const PAYLOAD_BYTES_MAX = 4096;
 const CHECKPOINT_PART_BYTES = 2 * 1024;
 const GIVE_UP_MS = 400;
 const START_AGAIN_MS = 100;
+/** Longer than a world lives: what is tried again is the same message, whenever that is. */
+const DEDUP_MS = 60_000;
 /** Small, so that checkpoints, the cleaner and discards run all the time. */
 const LIMITS = { checkpointEveryBytes: 6000, cleanBelowShare: 0.6, cleanBytesPerRound: 8192 };
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
@@ -39,6 +41,8 @@ export interface SendCall {
   readonly do: 'send';
   readonly batch: string;
   readonly messages: readonly { readonly id: string; readonly channel: string; readonly size: number }[];
+  /** One that is tried again is the same. */
+  readonly isKnown: boolean;
 }
 export interface ReceiveCall {
   readonly do: 'receive';
@@ -233,9 +237,10 @@ export class NodeProcess {
         tenure: bug === 'lease-not-checked' ? UNCONTESTED : tenure,
       }),
     );
+    const dedupWindowMs = bug === 'tried-again-is-new' ? 0 : DEDUP_MS;
     for (const [channel, settings] of [
-      [PLAIN, {}],
-      [FIFO, { subChannelMarks: ['.g.'] }],
+      [PLAIN, { dedupWindowMs }],
+      [FIFO, { dedupWindowMs, subChannelMarks: ['.g.'] }],
     ] as const)
       await broker.change([{ do: 'create-queue', channel, settings, ifMissing: true }]);
     return withBrokerBug(broker, bug);
@@ -260,6 +265,7 @@ export class NodeProcess {
         call.messages.map(({ id, channel, size }) => ({
           channel: channel as ChannelName,
           body: Buffer.from(`${id} ${'.'.repeat(size)}`),
+          ...(call.isKnown && { dedupId: id }),
         })),
         { allOrNothing: true },
       );

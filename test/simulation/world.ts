@@ -157,7 +157,11 @@ export class World {
       if (found.length === 0) return;
       const ids = found.map(({ message }) => idOf(message.body));
       this.history.handedOut(ids, epoch);
-      for (const id of ids) into.add(id);
+      for (const id of ids) {
+        // Nobody else takes any more, and no lease ends: the other is no redelivery.
+        if (into.has(id)) throw new Violation(`${id} is there twice`);
+        into.add(id);
+      }
       this.history.ackAsked(ids);
       await this.#finish(broker.settle({ tokens: found, settlement: { kind: 'ack' }, durable: true }));
       this.history.acked(ids, true, epoch);

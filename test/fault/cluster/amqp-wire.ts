@@ -16,7 +16,7 @@ type TakenHere = Taken & { readonly tag: number };
 export const amqpWire: Wire = {
   name: 'amqp',
   order: 'connection',
-  deduplicates: false,
+  deduplicatesMs: 0,
   leaseMs: Number.POSITIVE_INFINITY,
   channel: 'amqp.default.cluster',
   setUp: async (host) => {

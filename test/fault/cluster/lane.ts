@@ -129,19 +129,20 @@ export class Lane {
 
   /** One sender: a message after the other, each confirmed or given up before the next. */
   async #send(group: number): Promise<void> {
-    let again: number | undefined;
+    let again: { readonly sequence: number; readonly since: number } | undefined;
     await this.#overAndOver<Sender>(
       group,
       (host) => this.#wire.sender(host),
       () => this.#isSending,
       async (sender) => {
-        const sequence = again ?? this.#history.send(group);
+        const { sequence, since } = again ?? { sequence: this.#history.send(group), since: this.#now() };
         try {
           await withTimeout(sender.send(sequence, group), ANSWER_MS);
         } catch (error) {
           // A queue that knows what it has is asked again until it says so; elsewhere it would be another message.
-          if (this.#wire.deduplicates) again = sequence;
-          else this.#history.abandon(sequence);
+          const isKnown = this.#now() - since < this.#wire.deduplicatesMs / 2;
+          again = isKnown ? { sequence, since } : undefined;
+          if (!isKnown) this.#history.abandon(sequence);
           throw error;
         }
         again = undefined;
@@ -151,7 +152,7 @@ export class Lane {
       },
     );
     // What is left in doubt stays so.
-    if (again !== undefined) this.#history.abandon(again);
+    if (again !== undefined) this.#history.abandon(again.sequence);
   }
 
   async #consume(): Promise<void> {

@@ -16,7 +16,7 @@ export const nativeWire: Wire = {
   name: 'native',
   // One that is given back may come behind later ones, and nothing tells that it is back.
   order: 'none',
-  deduplicates: false,
+  deduplicatesMs: 0,
   leaseMs: Number.POSITIVE_INFINITY,
   channel: CHANNEL,
   // The first message makes the queue.

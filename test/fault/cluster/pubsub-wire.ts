@@ -22,7 +22,7 @@ type TakenHere = Taken & { readonly ackId: string };
 export const pubsubWire: Wire = {
   name: 'pubsub',
   order: 'strict',
-  deduplicates: false,
+  deduplicatesMs: 0,
   leaseMs: ACK_DEADLINE_SECONDS * 1000,
   channel: 'gcp.sub.cluster',
   setUp: async (host) => {

@@ -17,7 +17,7 @@ export function sqsWire(isFifo: boolean, visibilitySeconds: number): Wire {
   return {
     name: isFifo ? 'sqs-fifo' : 'sqs',
     order: isFifo ? 'strict' : 'none',
-    deduplicates: isFifo,
+    deduplicatesMs: isFifo ? 300_000 : 0,
     leaseMs: visibilitySeconds * 1000,
     channel: `sqs.${queue}`,
     setUp: async (host) => {

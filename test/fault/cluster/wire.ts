@@ -30,8 +30,8 @@ export interface Consumer {
 export interface Wire {
   readonly name: string;
   readonly order: Order;
-  /** The broker recognizes a send that is tried again: it stays the same message. */
-  readonly deduplicates: boolean;
+  /** For so long the broker recognizes a send that is tried again: it stays the same message. 0 = never. */
+  readonly deduplicatesMs: number;
   /** After so long a message that was taken may be handed out again. */
   readonly leaseMs: number;
   /** The queue by its channel's name. */
