@@ -89,6 +89,28 @@ describe('the native API', () => {
     });
   });
 
+  it('lists of channels leave out what a client has no right to, also channels that were only created', async () => {
+    const root = native(server().tokens.root);
+    const manage = (client: NativeClient, Metadata: string, Tags: Record<string, string>) =>
+      client.ask({ Channel: 'kubemq.cluster.internal.requests', Metadata, Tags, Timeout: 5_000 });
+    for (const channel_type of ['events', 'events_store', 'commands', 'queries', 'queues']) {
+      for (const channel of ['native.orders-listed', 'native.secret-listed']) {
+        expect(await manage(root, 'create-channel', { channel_type, channel })).toMatchObject({
+          Executed: true,
+        });
+      }
+      const alice = native(server().tokens.alice);
+      const listed = await manage(alice, 'list-channels', { channel_type, channel_search: 'listed' });
+      const names = (JSON.parse(listed.Body.toString()) as { name: string }[]).map(({ name }) => name);
+      expect([channel_type, names]).toEqual([channel_type, ['native.orders-listed']]);
+      const tags = { channel_type, channel: 'native.secret-listed' };
+      for (const what of ['create-channel', 'delete-channel']) {
+        const refused = await manage(alice, what, tags);
+        expect(refused).toMatchObject({ Executed: false, Error: 'Error 412: access denied to resource' });
+      }
+    }
+  });
+
   it('a message cannot be sent by way of its own dead-letter rule', async () => {
     const client = native(server().tokens.alice);
     const sent = await client.send({

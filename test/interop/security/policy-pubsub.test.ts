@@ -1,14 +1,7 @@
-import { fromJson, toBinary, type DescMethod, type DescService, type JsonObject } from '@bufbuild/protobuf';
-import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import type { JsonObject } from '@bufbuild/protobuf';
 import { afterAll, describe, expect, it } from 'vitest';
-import { REST_ROUTES, type RestRoute } from '../../../src/connectors/gcp/rest/routes.js';
-import { IAMPolicy } from '../../../src/connectors/gcp/wire/gen/google/iam/v1/iam_policy_pb.js';
-import { Publisher, Subscriber } from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/pubsub_pb.js';
-import { SchemaService } from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/schema_pb.js';
-import { MessageTransformService } from '../../../src/connectors/gcp/wire/gen/polymq/pubsub/v1/message_transforms_pb.js';
-import { urlOf } from '../../support/server.js';
+import { REST_ROUTES } from '../../../src/connectors/gcp/rest/routes.js';
 import {
-  Denied,
   right,
   testCases,
   testComplete,
@@ -16,103 +9,13 @@ import {
   type PolicyCase,
   type Right,
 } from './policy-cases.js';
+import * as calls from './pubsub-calls.js';
 
-const SERVICES: readonly DescService[] = [
-  Publisher,
-  Subscriber,
-  SchemaService,
-  IAMPolicy,
-  MessageTransformService,
-];
-const METHODS: ReadonlyMap<string, DescMethod> = new Map(
-  SERVICES.flatMap((service) => service.methods.map((method) => [method.name, method] as const)),
-);
 const TEXT = 'User not authorized to perform this action.';
-
 const server = useRuledServer();
-let channel: Client | undefined;
-afterAll(() => channel?.close());
-
-/** One RPC by its JSON, over gRPC. */
-function grpc(name: string, request: JsonObject): Promise<void> {
-  const method = METHODS.get(name);
-  if (method === undefined) throw new Error(`no method ${name}`);
-  channel ??= new Client(`127.0.0.1:${server().running.address('gcp').port}`, credentials.createInsecure());
-  const open = channel;
-  const bytes = Buffer.from(toBinary(method.input, fromJson(method.input, request)));
-  const path = `/${method.parent.typeName}/${name}`;
-  const same = (buffer: Buffer): Buffer => buffer;
-  return new Promise((resolve, reject) => {
-    const ended = (error: ServiceError | null): void => {
-      if (error === null) resolve();
-      else reject(error.code === 7 ? new Denied({ code: 7, message: error.details }) : error);
-    };
-    if (method.methodKind === 'unary') {
-      open.makeUnaryRequest(path, same, same, bytes, ended);
-      return;
-    }
-    const call = open.makeBidiStreamRequest(path, same, same);
-    call.on('error', (error: ServiceError) => ended(error.code === 1 ? null : error));
-    // The first answer says the properties of the subscription.
-    call.on('data', () => call.cancel());
-    call.write(bytes);
-  });
-}
-
-/** The same RPC over REST, by the route that fits its request. */
-async function rest(name: string, request: JsonObject): Promise<JsonObject> {
-  const { verb, body, url } = callOf(name, request);
-  const answer = await fetch(`${urlOf(server().running, 'gcp')}${url}`, {
-    method: verb,
-    headers: { 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  if (answer.status === 200) return JSON.parse(text) as JsonObject;
-  if (answer.status !== 403) throw new Error(`${answer.status} ${text}`);
-  const { error } = JSON.parse(text) as {
-    readonly error: { readonly message: string; readonly status: string };
-  };
-  expect(error.status).toBe('PERMISSION_DENIED');
-  throw new Denied({ code: 7, message: error.message });
-}
-
-function callOf(name: string, request: JsonObject) {
-  for (const route of REST_ROUTES) {
-    const [, path = '', template = ''] = /\{([^=]+)=([^}]+)\}/.exec(route.path) ?? [];
-    const value = valueAt(request, path);
-    const fits = new RegExp(`^${template.replaceAll('*', '[^/]+')}$`).test(value ?? '');
-    if (route.rpc === name && fits)
-      return {
-        verb: route.verb,
-        body: bodyOf(route, request),
-        url: urlFor(route, request, path, value ?? ''),
-      };
-  }
-  throw new Error(`no route for ${name}`);
-}
-
-function valueAt(request: JsonObject, path: string): string | undefined {
-  let at: unknown = request;
-  for (const part of path.split('.'))
-    at = (at as JsonObject | undefined)?.[part.replace(/_(.)/g, (_, c: string) => c.toUpperCase())];
-  return typeof at === 'string' ? at : undefined;
-}
-
-function bodyOf({ body }: RestRoute, request: JsonObject): unknown {
-  if (body === undefined) return undefined;
-  return body === '*' ? request : request[body];
-}
-
-/** What is neither in the path nor in the body is in the query. */
-function urlFor(route: RestRoute, request: JsonObject, path: string, value: string): string {
-  const url = route.path.replace(/\{[^}]+\}/, value);
-  if (route.body === '*') return url;
-  const query = Object.entries(request)
-    .filter(([key]) => key !== path && key !== route.body)
-    .map(([key, one]) => `${key}=${encodeURIComponent(String(one))}`);
-  return query.length === 0 ? url : `${url}?${query.join('&')}`;
-}
+afterAll(() => calls.closeChannel());
+const grpc = (name: string, request: JsonObject) => calls.grpc(server().running, name, request);
+const rest = (name: string, request: JsonObject) => calls.rest(server().running, name, request);
 
 const PROJECT = 'projects/p';
 const topicName = (id: string): string => `${PROJECT}/topics/${id}-row`;
@@ -167,7 +70,7 @@ async function withMessage(): Promise<void> {
   await withSubscription();
   await rest('Publish', { topic: TOPIC, messages: [{ data: 'eA==' }] });
   const { receivedMessages } = await rest('Pull', { subscription: SUBSCRIPTION, maxMessages: 1 });
-  ackId = String((receivedMessages as readonly JsonObject[])[0]?.['ackId']);
+  ackId = (receivedMessages as unknown as readonly { readonly ackId: string }[])[0]?.ackId ?? '';
 }
 let revision = '';
 async function withRevisions(): Promise<void> {
@@ -177,7 +80,7 @@ async function withRevisions(): Promise<void> {
     name: schemaName('r'),
     schema: { ...schemaOf('r'), definition },
   });
-  revision = String(committed['revisionId']);
+  revision = committed['revisionId'] as string;
 }
 
 const ROWS: readonly Row[] = [
@@ -506,14 +409,16 @@ const casesOver = (
     operation: rpc,
     ...(what === undefined ? {} : { what }),
     needs,
-    prepare: async () => void (await prepare?.()),
+    prepare: async () => {
+      await prepare?.();
+    },
     run: () => run(rpc, request()),
   }));
 const refusal = () => ({ code: 7, message: TEXT });
 
 describe('Pub/Sub over gRPC', () => {
   const cases = casesOver(grpc, ROWS);
-  testComplete(cases, METHODS.keys());
+  testComplete(cases, calls.METHODS.keys());
   testCases(server, cases, refusal);
 });
 
@@ -544,7 +449,7 @@ describe('Pub/Sub over REST', () => {
       schema('seen', 'Read'),
     ]);
     const names = (list: unknown): readonly string[] =>
-      (list as readonly JsonObject[]).map(({ name }) => String(name)).sort();
+      (list as readonly JsonObject[]).map(({ name }) => name as string).sort();
     expect(names((await rest('ListTopics', { project: PROJECT }))['topics'])).toEqual([
       topicName('listed'),
       topicName('seen'),

@@ -67,7 +67,7 @@ export class ChannelLists {
   }
 
   #names(type: ChannelType): readonly string[] {
-    const { broker } = this.#service;
+    const { broker, client } = this.#service;
     switch (type) {
       case 'queues':
         return broker.queues('');
@@ -77,7 +77,7 @@ export class ChannelLists {
         const names = new Set<string>(broker.live.activity(type).map(({ channel }) => channel));
         for (const { key } of broker.registry.list(CHANNEL_KIND)) {
           const [kind, channel] = channelOfKey(key);
-          if (kind === type) names.add(channel);
+          if (kind === type && client.sees(kind, channel)) names.add(channel);
         }
         return [...names].sort();
       }

@@ -71,7 +71,8 @@ function check(type: ChannelType, channel: string): ChannelName {
   return channel as ChannelName;
 }
 
-async function create({ broker, clock }: NativeService, type: ChannelType, name: string): Promise<void> {
+async function create(service: NativeService, type: ChannelType, name: string): Promise<void> {
+  const { broker, client, clock } = service;
   const channel = check(type, name);
   switch (type) {
     case 'queues':
@@ -82,6 +83,8 @@ async function create({ broker, clock }: NativeService, type: ChannelType, name:
       return;
     default: {
       const key = channelKey(type, channel);
+      // Also where it is there already: else anybody could find out.
+      client.require(type, 'write', channel);
       if (broker.registry.get(CHANNEL_KIND, key) !== undefined) return;
       await broker.change([{ do: 'put', kind: CHANNEL_KIND, key, value: { createdAt: clock.now() } }]);
     }
