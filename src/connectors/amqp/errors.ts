@@ -26,3 +26,8 @@ export function replyErrorOf(caught: unknown): ReplyError {
   const text = error.kind === 'internal' ? 'internal error' : error.message;
   return new ReplyError(REPLY_OF_KIND[error.kind], text, { cause: error });
 }
+
+/** Whether it says only that this node cannot serve now: clients connect again, and no operator is needed. */
+export function isPassing({ code }: ReplyError): boolean {
+  return code === REPLY_OF_KIND.unavailable || code === REPLY_OF_KIND.draining;
+}

@@ -11,6 +11,7 @@ import type { Identity } from '../../../src/connectors/kit/identity.js';
 import type { OpenBroker } from '../../../src/core/broker.js';
 import { openBroker } from '../../../src/core/broker.js';
 import type { CoreLimits } from '../../../src/core/core-context.js';
+import { UNCONTESTED, type Tenure } from '../../../src/core/ports/tenure.js';
 import { MemoryJournal } from '../../../src/journal/memory/index.js';
 import type { MemoryFaults } from '../../../src/journal/memory/index.js';
 import { openAccess } from '../../support/access.js';
@@ -20,6 +21,8 @@ export interface AmqpServerOptions {
   readonly limits?: Partial<CoreLimits>;
   readonly journal?: MemoryJournal;
   readonly clock?: Clock;
+  /** Default: nobody else has the journal. */
+  readonly tenure?: Tenure;
   /** Who stands behind tokens; without it none is asked for. */
   readonly identity?: Identity;
 }
@@ -46,7 +49,13 @@ export async function startAmqpServer(options: AmqpServerOptions = {}): Promise<
   const note = (message: string, fields?: Readonly<Record<string, unknown>>): void =>
     void logged.push(`${message} ${inspect(fields)}`);
   const log: Log = { ...silentLog, warn: note, error: note, child: () => log };
-  const broker = await openBroker({ journal, clock, log, limits: options.limits ?? {} });
+  const broker = await openBroker({
+    journal,
+    clock,
+    log,
+    limits: options.limits ?? {},
+    tenure: options.tenure ?? UNCONTESTED,
+  });
   const config = amqpConfigSchema.parse({ enable: true, port: 0, ...options.config });
   const context = {
     broker,

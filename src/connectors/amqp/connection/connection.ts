@@ -3,7 +3,7 @@ import type { Timer } from '../../../base/clock.js';
 import type { PeerConnection } from '../../kit/tcp-listener.js';
 import { isSecure, peerNameOf } from '../../kit/tls-gate.js';
 import { AMQP_LIMITS } from '../config.js';
-import { replyErrorOf } from '../errors.js';
+import { isPassing, replyErrorOf } from '../errors.js';
 import type { CommandSink, PublishMethod } from '../wire/command-reader.js';
 import { CommandReader } from '../wire/command-reader.js';
 import { FrameParser } from '../wire/frame-parser.js';
@@ -91,7 +91,13 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
 
   onFailure(caught: unknown): void {
     const error = replyErrorOf(caught);
-    this.context.log.error('amqp: the broker failed', { error: error.cause ?? error });
+    if (!isPassing(error)) {
+      this.context.log.error('amqp: the broker failed', { error: error.cause ?? error });
+      return;
+    }
+    // The journal is another node's, or soon will be: a client that comes back finds that one, and what it had not acknowledged.
+    if (this.running) this.context.log.info('amqp: a connection ends', { reason: error.replyText });
+    this.closeConnection(error, undefined);
   }
 
   /** What is known of an open connection; undefined before connection.open. */

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../base/clock.js';
 import type { IdSource } from '../../../base/ids.js';
 import type { Broker } from '../../../core/broker-api.js';
-import { BrokerError } from '../../../core/errors.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { LeaseToken } from '../../../core/queue/types.js';
 import type { AccessPolicy, Identity } from '../access/access-policy.js';
@@ -13,6 +12,7 @@ import type { DirectReplies } from '../channel/direct-replies.js';
 import { HeldBytes } from '../channel/transaction.js';
 import type { AmqpConfig } from '../config.js';
 import { AMQP_LIMITS } from '../config.js';
+import { isPassing, replyErrorOf } from '../errors.js';
 import type { Topology } from '../topology/topology.js';
 import type { Queue } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
@@ -187,9 +187,9 @@ export class OpenSession implements ChannelsHost, PublisherHost {
     return this.#ended;
   }
 
-  /** A broker that shuts down deletes nothing more: what goes with a connection is in memory only, and goes with it. */
+  /** A broker that goes deletes nothing more: what goes with a connection is in memory only, and goes with it. */
   #onEndFailed(caught: unknown): void {
-    if (BrokerError.from(caught).kind === 'draining') return;
+    if (isPassing(replyErrorOf(caught))) return;
     this.#line.context.log.warn("amqp: what was a connection's could not be given back", { error: caught });
   }
 
