@@ -28,6 +28,8 @@ const LIFE_MS_MIN = 150;
 const LIFE_MS_MORE = 900;
 /** Checks of one kill that stalls may cut short. */
 const ATTEMPTS_MAX = 10;
+/** A connection that breaks with its process is seen before the process's end is. */
+const EXIT_SEEN_MS = 500;
 
 /**
  * Starts the product, loads it over every protocol, kills it at a random moment, starts it again on the same store and
@@ -138,6 +140,7 @@ class KillRun {
       // A load that fails while the broker lives ends the life at once.
       await Promise.race([sleep(ms), ...loads]);
     } catch (error) {
+      await this.#stillAlive();
       this.#excuse(error, log);
     }
     const killed = broker.kill();
@@ -156,12 +159,19 @@ class KillRun {
       await Promise.all(checks);
       return true;
     } catch (error) {
+      await this.#stillAlive();
       this.#excuse(error, log);
     }
     await this.#living.kill();
     await Promise.allSettled(checks);
     for (const exercise of this.#chosen) exercise.killed();
     return false;
+  }
+
+  /** Throws when the broker ended by itself: no stall excuses that. */
+  async #stillAlive(): Promise<void> {
+    const end = await Promise.race([this.#living.exited, sleep(EXIT_SEEN_MS)]);
+    if (end !== undefined) throw new Violation(`the broker ended by itself: ${JSON.stringify(end)}`);
   }
 
   /** Throws the error again, unless it is a connection that broke in a life in which this process stood still. */
