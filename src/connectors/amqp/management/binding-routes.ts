@@ -18,7 +18,13 @@ export function bindingRoutes(api: Api): readonly Route[] {
   const { views } = api;
   const all = (call: ApiCall, vhosts: readonly Vhost[]): ApiAnswer => ({
     body: listed(
-      vhosts.flatMap((vhost) => bindingsOf(vhost).map((binding) => views.binding(vhost, binding))),
+      vhosts.flatMap((vhost) =>
+        bindingsOf(vhost)
+          .filter(({ source, destination }) =>
+            [source, destination.name].every((name) => api.seesResource(vhost, call.identity, name)),
+          )
+          .map((binding) => views.binding(vhost, binding)),
+      ),
       call.query,
     ),
   });

@@ -15,7 +15,9 @@ export function exchangeRoutes(api: Api): readonly Route[] {
     body: listed(
       vhosts.flatMap((vhost) => [
         views.defaultExchange(vhost),
-        ...[...vhost.exchanges.values()].map((exchange) => views.exchange(vhost, exchange)),
+        ...[...vhost.exchanges.values()]
+          .filter(({ name }) => api.seesResource(vhost, call.identity, name))
+          .map((exchange) => views.exchange(vhost, exchange)),
       ]),
       call.query,
     ),
@@ -68,6 +70,7 @@ function exchangeOf(
   const name = given === 'amq.default' ? '' : given;
   const exchange = vhost.exchanges.get(name);
   if (exchange === undefined && name !== '') throw notFound();
+  if (!api.seesResource(vhost, call.identity, name)) throw notFound();
   return { vhost, name, exchange };
 }
 

@@ -25,7 +25,11 @@ export function queueRoutes(api: Api): readonly Route[] {
   const { views } = api;
   const all = (call: ApiCall, vhosts: readonly Vhost[]): ApiAnswer => ({
     body: listed(
-      vhosts.flatMap((vhost) => [...vhost.queues.values()].map((queue) => views.queue(vhost, queue))),
+      vhosts.flatMap((vhost) =>
+        [...vhost.queues.values()]
+          .filter(({ name }) => api.seesResource(vhost, call.identity, name))
+          .map((queue) => views.queue(vhost, queue)),
+      ),
       call.query,
     ),
   });
@@ -79,7 +83,7 @@ function queueOf(api: Api, call: ApiCall): { readonly vhost: Vhost; readonly que
   const [vhostName, name = ''] = call.parameters;
   const vhost = api.vhost(vhostName, call.identity);
   const queue = vhost.queues.get(name);
-  if (queue === undefined) throw notFound();
+  if (queue === undefined || !api.seesResource(vhost, call.identity, name)) throw notFound();
   return { vhost, queue };
 }
 
