@@ -1,9 +1,7 @@
 import type { Position } from '../../core/ports/journal.js';
 import type { Arenas, ArenaUse } from './arenas.js';
 import type { Segment } from './segments.js';
-
-/** Views of so many bytes are copies, so that their arena can be used again; beyond it copying costs more than it saves. */
-const COPIED_BYTES_MAX = 4095;
+import { copyOf, isCopied } from './views.js';
 
 /**
  * Entries that follow each other in one segment and are written together. Entries that also follow each other in memory
@@ -100,11 +98,7 @@ export class Batch {
     const offset = (this.#offsets[run] as number) + at;
     const use = this.#uses[run];
     if (use !== undefined) {
-      if (length <= COPIED_BYTES_MAX) {
-        const copy = Buffer.allocUnsafe(length);
-        use.arena.copy(copy, 0, offset, offset + length);
-        return copy;
-      }
+      if (isCopied(length)) return copyOf(use.arena, offset, length);
       use.shared = true;
     }
     return Buffer.from(this.#arenas[run] as ArrayBuffer, offset, length);

@@ -1,5 +1,10 @@
 import type { Position } from '../../core/ports/journal.js';
 import type { Segment, SegmentStore } from './segments.js';
+import { copyOf, isCopied } from './views.js';
+
+/** Memory of blocks that were given up, kept for the next ones. */
+const SPARES_MAX = 4;
+const NO_BYTES = Buffer.alloc(0);
 
 export interface BlockCacheOptions {
   readonly blockBytes: number;
@@ -10,17 +15,26 @@ export interface BlockCacheOptions {
 
 export interface Block {
   readonly number: number;
-  readonly bytes: Buffer;
+  /** Empty once the block was given up: its memory may hold another by then. */
+  bytes: Buffer;
   readonly start: Position;
+  /** What `bytes` are the beginning of. */
+  readonly memory: Buffer;
+  /** Somebody has a view of it, and nobody knows for how long. */
+  shared: boolean;
 }
 
-/** Pieces of the store in memory, the ones used longest ago given up first. */
+/**
+ * Pieces of the store in memory, the ones used longest ago given up first. Their memory is used again: blocks outlive the young
+ * generation, and whoever drains a backlog reads hundreds of them a second.
+ */
 export class BlockCache {
   readonly #segments: SegmentStore;
   readonly #o: BlockCacheOptions;
   /** By number, the one used longest ago first. */
   readonly #blocks = new Map<number, Block>();
   readonly #loading = new Map<number, Promise<Block>>();
+  readonly #spares: Buffer[] = [];
 
   constructor(segments: SegmentStore, options: BlockCacheOptions) {
     this.#segments = segments;
@@ -39,7 +53,7 @@ export class BlockCache {
   /** The block that holds all of [position, position + length), as the one used last. */
   find(position: Position, length: number): Block | undefined {
     const block = this.#blocks.get(this.numberOf(position));
-    if (block === undefined || view(block, position, length) === undefined) return undefined;
+    if (block === undefined || !holds(block, position, length)) return undefined;
     this.#blocks.delete(block.number);
     this.#blocks.set(block.number, block);
     return block;
@@ -66,30 +80,49 @@ export class BlockCache {
   /** Forgets the blocks of a segment that is gone. */
   forget(segment: Segment, end: Position): void {
     const last = this.numberOf(end - 1);
-    for (let number = this.numberOf(segment.start); number <= last; number++) this.#blocks.delete(number);
+    for (let number = this.numberOf(segment.start); number <= last; number++) {
+      const block = this.#blocks.get(number);
+      if (block !== undefined) this.#giveUp(block);
+    }
   }
 
   async #read(number: number, segment: Segment): Promise<Block> {
     const { blockBytes, overlapBytes, blocksMax } = this.#o;
     const start = Math.max(number * blockBytes, segment.start);
     const end = Math.min((number + 1) * blockBytes + overlapBytes, segment.end);
-    const bytes = Buffer.allocUnsafeSlow(Math.max(0, end - start));
+    const memory = this.#spares.pop() ?? Buffer.allocUnsafeSlow(blockBytes + overlapBytes);
+    const bytes = memory.subarray(0, Math.max(0, end - start));
     await this.#segments.read(segment, bytes, start - segment.start);
-    const block = { number, bytes, start };
+    const block = { number, bytes, start, memory, shared: false };
+    const former = this.#blocks.get(number);
+    if (former !== undefined) this.#giveUp(former);
     this.#blocks.set(number, block);
     if (this.#blocks.size > blocksMax) {
-      for (const oldest of this.#blocks.keys()) {
-        this.#blocks.delete(oldest);
+      for (const oldest of this.#blocks.values()) {
+        this.#giveUp(oldest);
         break;
       }
     }
     return block;
   }
+
+  #giveUp(block: Block): void {
+    this.#blocks.delete(block.number);
+    block.bytes = NO_BYTES;
+    if (!block.shared && this.#spares.length < SPARES_MAX) this.#spares.push(block.memory);
+  }
 }
 
-/** The bytes at [position, position + length) when the block holds them all. */
-export function view(block: Block, position: Position, length: number): Uint8Array | undefined {
+function holds(block: Block, position: Position, length: number): boolean {
   const at = position - block.start;
-  if (at < 0 || at + length > block.bytes.length) return undefined;
+  return at >= 0 && at + length <= block.bytes.length;
+}
+
+/** The bytes at [position, position + length) when the block holds them all: the caller's for as long as it likes. */
+export function view(block: Block, position: Position, length: number): Uint8Array | undefined {
+  if (!holds(block, position, length)) return undefined;
+  const at = position - block.start;
+  if (isCopied(length)) return copyOf(block.bytes, at, length);
+  block.shared = true;
   return block.bytes.subarray(at, at + length);
 }
