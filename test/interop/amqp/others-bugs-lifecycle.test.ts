@@ -236,7 +236,7 @@ it('says what it is and in which version, in numbers with dots, and advertises w
     product: 'RabbitMQ',
     version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
   });
-  expect(serverProperties.capabilities).toMatchObject({
+  expect(serverProperties['capabilities']).toMatchObject({
     publisher_confirms: true,
     exchange_exchange_bindings: true,
     'basic.nack': true,
