@@ -1,4 +1,4 @@
-const SHIFT = 10;
+const SHIFT = 6;
 /** Ids a page covers. */
 const PAGE_IDS = 1 << SHIFT;
 const MASK = PAGE_IDS - 1;
@@ -51,11 +51,13 @@ export class IdTable<T extends object> {
     if (--page.used === 0) this.#pages[id >>> SHIFT] = undefined;
   }
 
-  /** By rising ids. What is set or deleted on the way may or may not be among them. */
-  *values(): IterableIterator<T> {
+  /** All there are now, by rising ids. */
+  values(): T[] {
+    const out: T[] = [];
     for (const page of this.#pages) {
       if (page === undefined) continue;
-      for (const item of page.items) if (item !== undefined) yield item;
+      for (const item of page.items) if (item !== undefined) out.push(item);
     }
+    return out;
   }
 }

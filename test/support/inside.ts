@@ -88,7 +88,7 @@ export function inside(journal: Pick<Journal, 'peek'>): Inside {
   const bySlot = readTable(store, journal, faults);
   const ready = new Map<string, Seen[]>();
   const dedup = new Map<string, Map<string, { at: number; sequence: number }>>();
-  const families = new Set([...store.byId.values()].map((queue) => queue.family));
+  const families = new Set(store.byId.values().map((queue) => queue.family));
   for (const family of families) {
     checkFamily(store, family, bySlot, faults);
     for (const member of family.members) ready.set(member.name, readyOf(store, member, bySlot));

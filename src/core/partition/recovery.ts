@@ -290,7 +290,7 @@ export class Recovery implements RecordVisitor {
     const { core, logs } = this.#parts;
     if (this.#moved.size > 0) relocateBodies(core, logs, (position) => this.#placeOf(position));
     this.#staged.dropAll();
-    for (const queue of [...core.queues.byId.values()]) core.queues.dropIfEmpty(queue);
+    for (const queue of core.queues.byId.values()) core.queues.dropIfEmpty(queue);
     // An id may have been freed and taken again on the way here.
     core.queues.freeIds = [...new Set(core.queues.freeIds)].filter((id) => !core.queues.byId.has(id));
     this.#found.clear();

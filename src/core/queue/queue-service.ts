@@ -116,7 +116,7 @@ export class QueueService {
   /** After a restart: leases without an end had a holder that is gone. They go back to their places; the delivery counts. */
   returnEndless(): void {
     const { byId, deadlines } = this.#core.queues;
-    for (const queue of [...byId.values()]) {
+    for (const queue of byId.values()) {
       if (queue.isSubChannel || queue.family.inFlight.size === 0) continue;
       const slots = [...queue.family.inFlight.values()].filter((slot) => deadlines.of(slot) === undefined);
       if (slots.length > 0) this.#settlements.returnEndless(queue.family, slots);
