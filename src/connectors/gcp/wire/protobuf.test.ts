@@ -84,6 +84,8 @@ describe('unknown fields', () => {
   it.each([
     ['field 0', [0x00]],
     ['a wire type that does not exist', [0x0e]],
+    ['a tag of more than 32 bits', [205, 128, 128, 128, 16, 0, 0, 0, 0]],
+    ['a tag of more than five bytes', [0x8d, 0x80, 0x80, 0x80, 0x80, 0x00, 0, 0, 0, 0]],
     ['an end of no group', [0x0c]],
     ['a group without end', [0x0b]],
     ['the end of another group', [0x0b, 0x14]],

@@ -17,6 +17,7 @@ export const WIRE_FIXED32 = 5;
 
 /** Nested groups deeper than this are refused (protobuf's own default). */
 const GROUP_DEPTH_MAX = 100;
+const TAG_BYTES_MAX = 5;
 const TWO_32 = 0x1_0000_0000;
 
 /** `field << 3 | wire type`, as it stands in front of a field. */
@@ -39,7 +40,13 @@ export class ProtobufReader {
   /** The next field's tag, or 0 at the end. */
   tag(): number {
     if (this.at === this.end) return 0;
+    const from = this.at;
     const tag = this.uint32();
+    // 32 bits in five bytes; cut, a longer one would be taken for another field.
+    const bytes = this.at - from;
+    if (bytes > TAG_BYTES_MAX || (bytes === TAG_BYTES_MAX && (this.bytes[this.at - 1] as number) > 0x0f)) {
+      throw new MalformedMessage('a tag of more than 32 bits');
+    }
     if (tag >>> 3 === 0) throw new MalformedMessage('field number 0');
     return tag;
   }
