@@ -179,7 +179,15 @@ describe.skipIf(natsMissing !== undefined)('nodes on three NATS servers', () => 
     }
   }
 
-  it('serves through every node, moves on when the owner is killed, says goodbye, or a NATS server is killed, and loses nothing confirmed', async () => {
+  it('serves through every node, moves on when the owner is killed, says goodbye, or a NATS server is killed, and loses nothing confirmed', async ({
+    onTestFailed,
+  }) => {
+    let stage = 'the start';
+    // Which of the waits did not end, and what the nodes said last.
+    onTestFailed(() => {
+      const said = nodes.map(({ lines }, i) => `node ${i + 1}: ${JSON.stringify(lines.slice(-8), null, 1)}`);
+      console.error(`it failed during ${stage}\n${said.join('\n')}`);
+    });
     const first = await node('ready');
     await clientOf(first).send(new CreateQueueCommand({ QueueName: QUEUE }));
     const second = await node('standby');
@@ -210,15 +218,19 @@ describe.skipIf(natsMissing !== undefined)('nodes on three NATS servers', () => 
     // From here on nodes come and go, and the clients stay with one that lives; only its ports change when it becomes the owner.
     const owner = (): BrokerProcess => [second, third].find(serves) ?? second;
     const other = (): BrokerProcess => (owner() === second ? third : second);
+    stage = 'the load in front of the kill';
     const killed = new Load('killed', () => clientOf(third));
     await killed.until(300);
     const killedAt = performance.now();
     await first.kill('SIGKILL');
+    stage = 'the take-over after the kill';
     while (!serves(second) && !serves(third)) await new Promise((resolve) => setTimeout(resolve, 10));
+    stage = 'the load behind the kill';
     const takeoverMs = performance.now() - killedAt;
     await killed.until(killed.confirmed.size + 200);
     await killed.stop();
 
+    stage = 'the hand-over';
     const heir = other();
     const leaving = owner();
     const fourth = await node('standby');
@@ -231,6 +243,7 @@ describe.skipIf(natsMissing !== undefined)('nodes on three NATS servers', () => 
     await polite.until(polite.confirmed.size + 200);
     await polite.stop();
 
+    stage = 'the loss of a NATS server';
     const server = new Load('server', () => clientOf(fourth));
     await server.until(200);
     const leading = await leader();
@@ -246,6 +259,7 @@ describe.skipIf(natsMissing !== undefined)('nodes on three NATS servers', () => 
       `takeover after a crash ${takeoverMs.toFixed(0)} ms, owner ${handOverMs} ms after the other had stopped; longest pause of ` +
         `clients on another node: crash ${pauses[0]} ms, hand-over ${pauses[1]} ms, a NATS server gone ${pauses[2]} ms`,
     );
+    stage = 'taking everything out';
     const found = await drain(clientOf(fourth));
     for (const load of [killed, polite, server])
       expect([...load.confirmed].filter((body) => !found.has(body))).toEqual([]);
