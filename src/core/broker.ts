@@ -321,7 +321,7 @@ class LocalBroker implements OpenBroker {
 
   baseOf(name: ChannelName): ChannelName {
     const real = this.#queues.channels.resolve(name);
-    return this.#core.queues.familyOf(real)?.base.name ?? real;
+    return this.#core.queues.directory.familyOf(real)?.base.name ?? real;
   }
 
   aliases(): readonly Alias[] {

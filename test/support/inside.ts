@@ -224,9 +224,10 @@ function checkTable(store: QueueStore, bySlot: ReadonlyMap<number, Seen>, faults
     if (seen.state === 'delayed' && seen.deadline === undefined)
       faults.push(`slot ${slot} is delayed for ever`);
   }
-  const inUse = new Set(store.freeIds.filter((id) => store.byId.has(id)));
+  const inUse = new Set(store.directory.freeIds.filter((id) => store.byId.has(id)));
   if (inUse.size > 0) faults.push(`ids ${[...inUse].join()} are free and in use`);
-  if (new Set(store.freeIds).size !== store.freeIds.length) faults.push('an id is free twice');
+  if (new Set(store.directory.freeIds).size !== store.directory.freeIds.length)
+    faults.push('an id is free twice');
 }
 
 function sum(slots: readonly number[], of: (slot: number) => number): number {

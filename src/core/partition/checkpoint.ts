@@ -38,8 +38,8 @@ export function writeCheckpoint(state: PartitionState, arriving: readonly number
   const { table } = core.queues;
   const w = new ByteWriter(64 * 1024);
   w.u32(queues.channels.ids.next);
-  w.varint(core.queues.freeIds.length);
-  for (const id of core.queues.freeIds) w.u32(id);
+  w.varint(core.queues.directory.freeIds.length);
+  for (const id of core.queues.directory.freeIds) w.u32(id);
   const families: Family[] = [];
   for (const queue of core.queues.byId.values()) {
     if (!queue.isSubChannel && queue.family.settings.durable) families.push(queue.family);
@@ -197,7 +197,7 @@ export function readCheckpoint(state: PartitionState, data: Uint8Array): void {
   const r = new ByteReader(data, HEAD_BYTES, end);
   const { core, queues, logs, registry } = state;
   queues.channels.ids.next = r.u32();
-  for (let left = r.varint(); left > 0; left--) core.queues.freeIds.push(r.u32());
+  for (let left = r.varint(); left > 0; left--) core.queues.directory.freeIds.push(r.u32());
   for (let left = r.varint(); left > 0; left--) readFamily(r, core);
   const arriving: number[] = [];
   for (let left = r.varint(); left > 0; left--) arriving.push(r.varint());
@@ -224,7 +224,9 @@ function readFamily(r: ByteReader, core: CoreContext): void {
   for (let left = r.varint(); left > 0; left--) {
     const memberId = r.u32();
     const member =
-      memberId === id ? base : core.queues.createSubChannel(memberId, r.text() as ChannelName, family);
+      memberId === id
+        ? base
+        : core.queues.directory.createSubChannel(memberId, r.text() as ChannelName, family);
     readMember(r, member);
   }
 }

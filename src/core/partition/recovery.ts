@@ -73,7 +73,7 @@ export class Recovery implements RecordVisitor {
       this.#staged.dropIn(former);
       core.queues.dropIfEmpty(former);
     }
-    core.queues.createSubChannel(id, channel, family);
+    core.queues.directory.createSubChannel(id, channel, family);
   }
 
   channelSettings(id: number, settings: string): void {
@@ -292,7 +292,9 @@ export class Recovery implements RecordVisitor {
     this.#staged.dropAll();
     for (const queue of core.queues.byId.values()) core.queues.dropIfEmpty(queue);
     // An id may have been freed and taken again on the way here.
-    core.queues.freeIds = [...new Set(core.queues.freeIds)].filter((id) => !core.queues.byId.has(id));
+    core.queues.directory.freeIds = [...new Set(core.queues.directory.freeIds)].filter(
+      (id) => !core.queues.byId.has(id),
+    );
     this.#found.clear();
   }
 

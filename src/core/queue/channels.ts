@@ -44,7 +44,7 @@ export class Channels {
     if (this.aliases.size === 0) return name;
     const direct = this.aliases.get(name);
     if (direct !== undefined) return direct;
-    for (const mark of this.#core.queues.marks.keys()) {
+    for (const mark of this.#core.queues.directory.marks.keys()) {
       const at = name.indexOf(mark);
       if (at <= 0) continue;
       const base = this.aliases.get(name.slice(0, at));
@@ -62,7 +62,7 @@ export class Channels {
     const found = this.find(name);
     if (found !== undefined) return found;
     const real = this.resolve(name);
-    const family = this.#core.queues.familyOf(real);
+    const family = this.#core.queues.directory.familyOf(real);
     if (family !== undefined) return this.#openSubChannel(real, family);
     if (!createMissing) throw new BrokerError('not-found', `no queue '${name}'`);
     return this.open(real, DEFAULT_QUEUE_SETTINGS);
@@ -74,7 +74,7 @@ export class Channels {
     if (found !== undefined)
       return { family: found.family, only: found.isSubChannel ? found.name : undefined };
     const real = this.resolve(name);
-    const family = this.#core.queues.familyOf(real);
+    const family = this.#core.queues.directory.familyOf(real);
     if (family !== undefined) return { family, only: real };
     if (!createMissing) throw new BrokerError('not-found', `no queue '${name}'`);
     return { family: this.open(real, DEFAULT_QUEUE_SETTINGS).family, only: undefined };
@@ -104,10 +104,10 @@ export class Channels {
     if (family.members.size >= limits.subChannelsMax) {
       throw new BrokerError('limit', `too many sub-channels of '${family.base.name}'`);
     }
-    const free = queues.freeIds.pop();
+    const free = queues.directory.freeIds.pop();
     // The removals that emptied the id's former channel must stand before its new use.
     if (free !== undefined) pipeline.flushSide();
-    const queue = queues.createSubChannel(free ?? this.ids.take(), name, family);
+    const queue = queues.directory.createSubChannel(free ?? this.ids.take(), name, family);
     if (family.settings.durable) this.#record(queue, family.base.id, '');
     return queue;
   }

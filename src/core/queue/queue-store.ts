@@ -1,15 +1,12 @@
 import { DeadlineHeap } from '../../base/deadline-heap.js';
-import { IdTable } from '../../base/id-table.js';
 import type { ChannelName } from '../channel-name.js';
 import type { LiveExtents } from '../partition/live-extents.js';
 import { dropsHead } from './bounds.js';
-import { Family, Queue } from './family.js';
+import { Directory } from './directory.js';
+import type { Family, Queue } from './family.js';
 import { MessageTable, State, type Stored } from './message-table.js';
 import type { SlotList } from './slot-list.js';
 import type { QueueSettings } from './types.js';
-
-/** Names of deleted queues that are remembered; the oldest go first. */
-const RETIRED_MAX = 10_000;
 
 /** What a slot takes over from an arrival. */
 export interface SlotArrival {
@@ -28,13 +25,10 @@ export class QueueStore {
   readonly deadlines = new DeadlineHeap();
   /** By base id: when the family's retention should next be looked at. */
   readonly retention = new DeadlineHeap();
-  readonly byId = new IdTable<Queue>();
-  readonly byName = new Map<string, Queue>();
-  /** Sub-channel marks in use, with the number of families that have them. */
-  readonly marks = new Map<string, number>();
+  readonly directory = new Directory();
+  readonly byId = this.directory.byId;
+  readonly byName = this.directory.byName;
   readonly live: LiveExtents;
-  /** Ids of sub-channels that went, to be used again: there may be many in a day. */
-  freeIds: number[] = [];
   /** Families with something new to hand out. */
   dirty: Family[] = [];
   /**
@@ -43,37 +37,16 @@ export class QueueStore {
    */
   readonly landed = new Set<number>();
 
-  /** Next sequences of queues that went: a token of theirs must not fit a later queue of the same name. */
-  readonly #retired = new Map<string, number>();
-
   constructor(live: LiveExtents) {
     this.live = live;
   }
 
   createQueue(id: number, name: ChannelName, settings: QueueSettings): Queue {
-    const family = new Family(id, name, settings);
-    family.nextSequence = this.#retired.get(name) ?? 1;
-    this.#adopt(family.base);
-    this.#countMarks(settings.subChannelMarks, 1);
-    return family.base;
-  }
-
-  createSubChannel(id: number, name: ChannelName, family: Family): Queue {
-    const member = new Queue(id, name, family);
-    this.#adopt(member);
-    return member;
-  }
-
-  #adopt(queue: Queue): void {
-    this.byId.set(queue.id, queue);
-    this.byName.set(queue.name, queue);
-    queue.family.members.add(queue);
+    return this.directory.createQueue(id, name, settings);
   }
 
   updateSettings(family: Family, settings: QueueSettings): void {
-    this.#countMarks(family.settings.subChannelMarks, -1);
-    family.settings = settings;
-    this.#countMarks(settings.subChannelMarks, 1);
+    this.directory.setSettings(family, settings);
     // A bound that became smaller holds for what is there, too.
     for (const member of family.members) this.#noteGrown(member);
     // Looked at soon, whatever the bound was before.
@@ -90,29 +63,10 @@ export class QueueStore {
     }
   }
 
-  #countMarks(marks: readonly string[], by: number): void {
-    for (const mark of marks) {
-      const count = (this.marks.get(mark) ?? 0) + by;
-      if (count > 0) this.marks.set(mark, count);
-      else this.marks.delete(mark);
-    }
-  }
-
-  /** The family `name` would be a sub-channel of, by the marks of existing queues. */
-  familyOf(name: string): Family | undefined {
-    for (const mark of this.marks.keys()) {
-      const at = name.indexOf(mark);
-      if (at <= 0) continue;
-      const base = this.byName.get(name.slice(0, at));
-      if (base?.family.settings.subChannelMarks.includes(mark) === true) return base.family;
-    }
-    return undefined;
-  }
-
   /** Drops a sub-channel that became empty. Returns whether it went. */
   dropIfEmpty(queue: Queue): boolean {
     if (!queue.isSubChannel || queue.deleted || !queue.empty) return false;
-    this.#forget(queue);
+    this.directory.forget(queue);
     return true;
   }
 
@@ -126,22 +80,8 @@ export class QueueStore {
     for (const slot of family.inFlight.values()) this.#release(slot);
     family.inFlight.clear();
     family.ready = 0;
-    for (const member of family.members) this.#forget(member);
-    this.#countMarks(family.settings.subChannelMarks, -1);
+    this.directory.forgetFamily(family);
     this.retention.remove(family.base.id);
-    this.#retire(family);
-  }
-
-  #retire(family: Family): void {
-    const { name } = family.base;
-    this.#retired.delete(name);
-    if (family.nextSequence === 1) return;
-    this.#retired.set(name, family.nextSequence);
-    if (this.#retired.size <= RETIRED_MAX) return;
-    for (const oldest of this.#retired.keys()) {
-      this.#retired.delete(oldest);
-      return;
-    }
   }
 
   #releaseList(list: SlotList): void {
@@ -153,15 +93,6 @@ export class QueueStore {
     }
     list.head = list.tail = -1;
     list.count = 0;
-  }
-
-  #forget(queue: Queue): void {
-    queue.deleted = true;
-    if (this.byId.get(queue.id) === queue) this.byId.delete(queue.id);
-    // While a message of it is still on its way, its id must not mean another channel.
-    if (queue.isSubChannel && queue.arriving + queue.picked === 0) this.freeIds.push(queue.id);
-    if (this.byName.get(queue.name) === queue) this.byName.delete(queue.name);
-    queue.family.members.delete(queue);
   }
 
   // Slots ------------------------------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ export class Changes {
     if (fault !== undefined) throw new BrokerError('invalid-argument', fault);
     const { byName, familyOf } = {
       byName: this.#core.queues.byName,
-      familyOf: this.#core.queues.familyOf(alias),
+      familyOf: this.#core.queues.directory.familyOf(alias),
     };
     if (byName.has(alias) || this.#parts.logs.byName.has(alias) || familyOf !== undefined) {
       throw new BrokerError('precondition', `'${alias}' is a channel of its own`);
