@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FailingFiles } from '../../../test/support/failing-files.js';
 import { entryOf, RecordingLog, TestStore } from '../../../test/support/disk-store.js';
 import type { OpenStore } from '../../../test/support/disk-store.js';
+import { EntryWriter } from '../../core/partition/entry-writer.js';
+import { ENTRY_HEADER_BYTES } from '../../core/ports/journal.js';
 import { nodeFiles } from './node-files.js';
 
 let files: FailingFiles;
@@ -80,6 +82,25 @@ describe('a full disk', () => {
     expect(await open.put('d'.repeat(3000))).toBeDefined();
     await open.journal.close();
     expect((await texts()).map((text) => text.slice(0, 1))).toEqual(['a', 'c', 'd']);
+  });
+
+  it('lays nothing over what it refused, which is written again when there is space', async () => {
+    const open = await store.open();
+    files.failWrites('ENOSPC');
+    expect(await open.put('lost')).toBeUndefined();
+    const writer = new EntryWriter(undefined, open.journal.arena?.bind(open.journal));
+    const refused: { readonly entry: Uint8Array; readonly fill: number }[] = [];
+    // In one turn: whoever appended them hears of it at its end.
+    for (let fill = 1; fill <= 20; fill++) {
+      writer.begin(400_000);
+      writer.bytes(Buffer.alloc(400_000, fill));
+      const entry = writer.take();
+      open.journal.append(entry, false);
+      refused.push({ entry, fill });
+    }
+    for (const { entry, fill } of refused) {
+      expect(entry.subarray(ENTRY_HEADER_BYTES).every((byte) => byte === fill)).toBe(true);
+    }
   });
 
   it('does not stop reading', async () => {
