@@ -295,6 +295,17 @@ export function brokerContract(name: string, factory: () => Promise<BrokerHarnes
         expect(await f.ready()).toEqual(['5']);
       });
 
+      it('counts nothing whose delay is longer than the queue keeps', async () => {
+        await f.create(queue, { retentionMs: 10_000 });
+        await f.broker.send([message('late', { policy: { delayMs: 12_000 } })]);
+        f.harness.clock.advance(11_000);
+        await f.send('young');
+        // Its delay is over behind a younger one, where no look at the front finds it.
+        f.harness.clock.advance(1500);
+        expect(f.broker.queueStats(queue)).toMatchObject({ ready: 1, delayed: 0, expired: 1 });
+        expect(await f.ready()).toEqual(['young']);
+      });
+
       it('keeps what came back by a retention that has changed', async () => {
         await f.create(queue, { retentionMs: 10_000 });
         await f.send('1', '2', '3');

@@ -8,7 +8,7 @@ import type { Bodies } from './bodies.js';
 import { exceeds } from './bounds.js';
 import type { Channels } from './channels.js';
 import type { Effects } from './effects.js';
-import type { Queue } from './family.js';
+import type { Family, Queue } from './family.js';
 import type { LettersUnderWay } from './letters-under-way.js';
 import { copyOf, type Mover } from './mover.js';
 import type { DeadLetterCopy, DeadLetterReason, DeadLetterTarget } from './types.js';
@@ -52,6 +52,34 @@ export class DeadLetters {
     this.#bodies = parts.bodies;
     this.#mover = parts.mover;
     this.#underWay = parts.underWay;
+  }
+
+  pastLife(slot: number, now: number): boolean {
+    const expiresAt = this.#core.queues.table.extras.get(slot)?.expiresAt ?? 0;
+    return expiresAt > 0 && expiresAt <= now;
+  }
+
+  /** Whether the queue has kept it as long as it keeps anything. */
+  pastRetention(family: Family, slot: number, now: number): boolean {
+    const { retentionMs } = family.settings;
+    return retentionMs > 0 && this.#core.queues.table.enqueuedAt(slot) + retentionMs <= now;
+  }
+
+  /** Lets a message go whose time is over; false when it is not. `later` gets what ends only when a body was read from the disk. */
+  endLife(
+    queue: Queue,
+    slot: number,
+    { now, later }: { readonly now: number; readonly later?: Promise<void>[] },
+  ): boolean {
+    if (this.pastLife(slot, now)) {
+      const leaving = this.bury(queue, slot, 'expired');
+      if (leaving !== undefined) later?.push(leaving);
+      return true;
+    }
+    if (!this.pastRetention(queue.family, slot, now)) return false;
+    queue.family.expired++;
+    this.drop(queue, slot);
+    return true;
   }
 
   /** Whether the message has had all the deliveries it may have. */

@@ -77,18 +77,19 @@ export class HandOut {
     }
   }
 
-  /** What came with no time to live, and nobody took, leaves; true when others came by that. */
+  /** What came, or had its delay behind it, when its time was over, and nobody took, leaves; true when others came by that. */
   #endLives(): boolean {
-    const { table, landed, byId, dirty } = this.#core.queues;
+    const store = this.#core.queues;
+    const { table, landed } = store;
     const now = this.#core.clock.now();
     for (const slot of landed) {
-      const expiresAt = table.extras.get(slot)?.expiresAt ?? 0;
-      if (expiresAt === 0 || expiresAt > now || table.state(slot) !== State.ready) continue;
-      const queue = byId.get(table.queue(slot));
-      if (queue !== undefined) void this.#deadLetters.bury(queue, slot, 'expired');
+      const queue = table.state(slot) === State.ready ? store.byId.get(table.queue(slot)) : undefined;
+      if (queue === undefined || this.#deadLetters.endLife(queue, slot, { now })) continue;
+      // Its clock rang, and was left to this look; settings may have changed since it was set.
+      if (store.deadlines.of(slot) === undefined) store.armLife(queue.family, slot);
     }
     landed.clear();
-    return dirty.length > 0;
+    return store.dirty.length > 0;
   }
 
   /** Somebody else may serve them now; should the tenure go on after all, nobody may be left waiting. */

@@ -196,7 +196,7 @@ export class Settlements {
       slots.length > 1 ? [...slots].sort((a, b) => store.table.sequence(a) - store.table.sequence(b)) : slots;
     for (const slot of inOrder) {
       const queue = this.#queueOf(slot);
-      if (this.#endLife(queue, slot, { now, later })) continue;
+      if (this.#deadLetters.endLife(queue, slot, { now, later })) continue;
       if (how.uncounted !== true && this.#deadLetters.overLimit(queue, slot)) {
         note(later, this.#deadLetters.bury(queue, slot, 'max-receives'));
       } else back.push(slot);
@@ -262,37 +262,14 @@ export class Settlements {
     const back: number[] = [];
     for (const slot of slots) {
       const leaves =
-        this.#pastLife(slot, now) ||
-        this.#pastRetention(family, slot, now) ||
+        this.#deadLetters.pastLife(slot, now) ||
+        this.#deadLetters.pastRetention(family, slot, now) ||
         this.#deadLetters.overLimit(this.#queueOf(slot), slot);
       if (leaves) this.#core.queues.extend(slot, now);
       else back.push(slot);
     }
     this.giveBack(family, back, { kind: 'nack', to: 'origin' });
     this.#core.scheduler.poke();
-  }
-
-  #pastLife(slot: number, now: number): boolean {
-    const expiresAt = this.#core.queues.table.extras.get(slot)?.expiresAt ?? 0;
-    return expiresAt > 0 && expiresAt <= now;
-  }
-
-  /** Whether the queue has kept it as long as it keeps anything. */
-  #pastRetention(family: Family, slot: number, now: number): boolean {
-    const { retentionMs } = family.settings;
-    return retentionMs > 0 && this.#core.queues.table.enqueuedAt(slot) + retentionMs <= now;
-  }
-
-  /** Lets a message go whose time is over; false when it is not. */
-  #endLife(queue: Queue, slot: number, { now, later }: { now: number; later: Promise<void>[] }): boolean {
-    if (this.#pastLife(slot, now)) {
-      note(later, this.#deadLetters.bury(queue, slot, 'expired'));
-      return true;
-    }
-    if (!this.#pastRetention(queue.family, slot, now)) return false;
-    queue.family.expired++;
-    this.#deadLetters.drop(queue, slot);
-    return true;
   }
 
   #place(family: Family, slots: readonly number[], place: Place): void {
@@ -344,7 +321,7 @@ export class Settlements {
         // Its delay is over in this turn: whoever waits comes first, and then its life ends if that is over, too.
         if (store.landed.has(slot)) continue;
         // Neither: the settings have changed since its clock was set.
-        if (!this.#endLife(queue, slot, { now, later: [] })) store.armLife(queue.family, slot);
+        if (!this.#deadLetters.endLife(queue, slot, { now })) store.armLife(queue.family, slot);
       } else if (state === State.inFlight) {
         const slots = expired.get(queue.family);
         if (slots === undefined) expired.set(queue.family, [slot]);
