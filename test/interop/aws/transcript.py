@@ -32,11 +32,12 @@ def comparable(value):
         return value.hex()
     if not isinstance(value, str):
         return value
+    # Ids first: the last part of one in 280 is twelve digits, like an account.
+    value = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", value)
     value = re.sub(r"https?://[^/\"\s]+", "URL", value)
     value = re.sub(r"\b\d{12}\b", "ACCOUNT", value)
     value = re.sub(r"arn:aws:(sqs|sns):[a-z0-9-]+:", r"arn:aws:\1:REGION:", value)
-    value = re.sub(r"\b\d{20}\b", "NUMBER", value)
-    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", value)
+    return re.sub(r"\b\d{20}\b", "NUMBER", value)
 
 
 def step(name, call, show=lambda answer: answer):
