@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RunningBroker } from '../../../src/app/index.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { startServer } from '../../support/server.js';
+import { watchState, type StateWatch } from './broker-state.js';
 
 export type Kind = 'Queues' | 'EventsStore' | 'Events' | 'Commands' | 'Queries';
 
@@ -26,6 +27,8 @@ export interface PolicyCase {
   readonly prepare?: () => Promise<void>;
   /** Resolves when it was done; rejects with `Denied` when its answer is the refusal. */
   readonly run: () => Promise<unknown>;
+  /** Something goes on by itself meanwhile, so that a refusal cannot be told by an unchanged broker. */
+  readonly restless?: boolean;
 }
 
 /** The refusal as its wire has it. */
@@ -55,9 +58,12 @@ function ruleOf({ kind, access, channel }: Right) {
 /** A broker with rules and without tokens: clients are who they say. */
 export interface RuledServer {
   readonly running: RunningBroker;
+  readonly state: StateWatch;
   /** From now on only this is allowed. */
   allow(rights: readonly Right[]): void;
   allowAll(): void;
+  /** Everything with channels of this pattern. */
+  allowMatching(Channel: string): void;
 }
 
 export function useRuledServer(): () => RuledServer {
@@ -78,8 +84,10 @@ export function useRuledServer(): () => RuledServer {
     });
     server = {
       running,
+      state: watchState(running),
       allow: (rights) => replace(rights.map(ruleOf)),
       allowAll: () => replace([EVERYTHING]),
+      allowMatching: (Channel) => replace([{ ...EVERYTHING, Channel }]),
     };
   });
   afterAll(async () => {
@@ -120,7 +128,7 @@ function without(needs: readonly Right[], missing: Right): readonly Right[] {
   return [...others, ...near];
 }
 
-/** For every operation: refused in its wire's words without each of the rights, and done with exactly them. */
+/** For every operation: refused in its wire's words without each of the rights, with nothing changed, and done with exactly them. */
 export function testCases(
   server: () => RuledServer,
   cases: readonly PolicyCase[],
@@ -133,12 +141,14 @@ export function testCases(
         server().allowAll();
         await one.prepare?.();
         server().allow(without(one.needs, missing));
+        const before = server().state.now();
         const error = await one.run().then(
           () => undefined,
           (caught: unknown) => caught,
         );
         if (!(error instanceof Denied)) throw new Error('it was not refused', { cause: error });
         expect(error.answer).toEqual(refusal(one.operation, missing));
+        if (one.restless !== true) expect(server().state.now()).toEqual(before);
       });
     }
     it(`${title}: done with what it needs`, async () => {

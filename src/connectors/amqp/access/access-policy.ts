@@ -19,6 +19,9 @@ export interface Topic {
   readonly routingKey: string;
 }
 
+/** What the default exchange is called where it needs a name. */
+export const DEFAULT_EXCHANGE = 'amq.default';
+
 /** Decides who may come in and what they may do there. */
 export interface AccessPolicy {
   /** False: nobody is checked, everybody is who they say and may do everything. */
@@ -36,6 +39,10 @@ export interface AccessPolicy {
   mayOpen(identity: Identity, vhost: string): boolean;
   /** `resource`: name of a queue or exchange; the default exchange is `amq.default`. */
   allows(identity: Identity, vhost: string, permission: Permission, resource: string): boolean;
+  /** Whether the broker's rules let the user write to a queue that is not known yet. */
+  allowsAnyQueue(identity: Identity, vhost: string): boolean;
+  /** Whether the broker's rules let the user know of the queue or exchange. RabbitMQ's permissions do not hide anything. */
+  sees(identity: Identity, vhost: string, resource: string): boolean;
   /** Calls `over` once, when the user may no longer read the queue: its consumer is over. Gives the way to forget it. */
   whileReadable(identity: Identity, vhost: string, queue: string, over: () => void): () => void;
   /** What `allows` says of the topic exchange, said of a routing key: publishing to it, and binding to it. */
@@ -52,6 +59,8 @@ export const FREE_ACCESS: AccessPolicy = {
   watch: () => () => undefined,
   mayOpen: () => true,
   allows: () => true,
+  sees: () => true,
+  allowsAnyQueue: () => true,
   whileReadable: () => () => undefined,
   allowsTopic: () => true,
 };

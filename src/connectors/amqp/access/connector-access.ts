@@ -2,10 +2,9 @@ import type { Gatekeeper } from '../../../core/access/gatekeeper.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { Identity as TokenIdentity } from '../../kit/identity.js';
 import type { QueueChannelMapping } from '../mapping/queue-channel.js';
+import { DEFAULT_EXCHANGE } from './access-policy.js';
 import type { AccessPolicy, Credentials, Identity, Permission, Topic } from './access-policy.js';
 import type { LocalAccess } from './local-access.js';
-
-const DEFAULT_EXCHANGE = 'amq.default';
 
 export interface ConnectorAccessOptions {
   readonly local: LocalAccess;
@@ -81,6 +80,18 @@ export class ConnectorAccess implements AccessPolicy {
     const channel = channelOf(mapping, vhost, resource);
     const access = permission === 'read' ? 'read' : 'write';
     return gate.clientOf(identity.user).may({ kind: 'queue', access, channel });
+  }
+
+  allowsAnyQueue({ user }: Identity, vhost: string): boolean {
+    const { gate, mapping } = this.#options;
+    const channel = channelOf(mapping, vhost, DEFAULT_EXCHANGE);
+    return gate.clientOf(user).may({ kind: 'queue', access: 'write', channel });
+  }
+
+  sees({ user }: Identity, vhost: string, resource: string): boolean {
+    const { gate, mapping } = this.#options;
+    if (!gate.enabled || resource === DEFAULT_EXCHANGE) return true;
+    return gate.clientOf(user).sees('queue', channelOf(mapping, vhost, resource));
   }
 
   /** Permissions of the connector's own users are asked for when a consumer begins only, as in RabbitMQ. */

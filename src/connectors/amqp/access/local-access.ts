@@ -48,7 +48,10 @@ interface Rules {
  * Users of the configuration and of the registry. As long as there are none, nobody is checked. Users of the registry have
  * RabbitMQ's permissions: a regular expression a virtual host for each of configure, write and read.
  */
-export class LocalAccess implements Omit<AccessPolicy, 'asksAlways' | 'watch' | 'whileReadable'> {
+export class LocalAccess implements Omit<
+  AccessPolicy,
+  'asksAlways' | 'watch' | 'whileReadable' | 'sees' | 'allowsAnyQueue'
+> {
   readonly #broker: Broker;
   readonly #configured: ReadonlyMap<string, string>;
   readonly #users = new Map<string, UserRecord>();

@@ -229,7 +229,7 @@ export class AmqpChannel {
     const { noAck, queue } = consumer.options;
     if (!noAck) {
       const { channel, sequence, attempt } = delivery;
-      this.#unacked.add(tag, { channel, sequence, attempt, consumer });
+      this.#unacked.add(tag, { channel, sequence, attempt, queue, consumer });
       consumer.unacked++;
       this.#sharedUnacked++;
       const { ackTimeoutMs } = consumer.options;
@@ -304,11 +304,11 @@ export class AmqpChannel {
   // Acknowledging --------------------------------------------------------------------------------------------
 
   /** Registers a message taken with basic.get; returns its delivery tag. */
-  addTaken(delivery: Delivery, noAck: boolean, ackTimeoutMs: number): number {
+  addTaken(delivery: Delivery, queue: Queue, noAck: boolean, ackTimeoutMs: number): number {
     const tag = ++this.#lastDeliveryTag;
     const { channel, sequence, attempt } = delivery;
     if (noAck) return tag;
-    this.#unacked.add(tag, { channel, sequence, attempt, consumer: undefined });
+    this.#unacked.add(tag, { channel, sequence, attempt, queue, consumer: undefined });
     if (ackTimeoutMs > 0) this.#timeouts().add(tag, ackTimeoutMs);
     return tag;
   }
@@ -326,6 +326,7 @@ export class AmqpChannel {
   }
 
   #settleOne(tag: number, how: SettleHow): void {
+    if (this.host.access.asksAlways) this.#requireHeld(this.#unacked.find(tag));
     const unacked = this.#unacked.take(tag);
     if (how !== 'ack' && isStreamDelivery(unacked)) throw this.#cannotGoBack(unacked);
     if (this.transaction !== undefined) {
@@ -336,8 +337,14 @@ export class AmqpChannel {
     this.#settled(unacked);
   }
 
-  #cannotGoBack({ consumer }: Unacked): ReplyError {
-    const name = consumer?.options.queue.name ?? '';
+  /** By the rules, what a client has of a queue that it may not read any more is its own no longer. RabbitMQ does not ask. */
+  #requireHeld(unacked: Unacked | undefined): void {
+    const { access, identity, vhost } = this.host;
+    if (unacked === undefined || access.allows(identity, vhost.name, 'read', unacked.queue.name)) return;
+    throw refusedPermission(`queue '${unacked.queue.name}'`, vhost.name, identity);
+  }
+
+  #cannotGoBack({ queue: { name } }: Unacked): ReplyError {
     return new ReplyError(
       540,
       `basic.nack and basic.reject not supported by stream queues queue '${name}' in vhost '${this.host.vhost.name}'`,

@@ -8,6 +8,8 @@ import type { Unacked } from './unacked.js';
 
 /** A publish that waits for its commit: one message for each queue it was routed to when it came. */
 export interface HeldPublish {
+  readonly exchange: string;
+  readonly keys: readonly string[];
   readonly queues: readonly Queue[];
   readonly messages: readonly OutgoingMessage[];
   /** Mandatory and for no queue: what is returned at commit. */
@@ -68,6 +70,16 @@ export class Transaction {
 
   settle(held: HeldSettlement): void {
     this.#settlements.push(held);
+  }
+
+  /** What was published, and is held. */
+  get publishes(): readonly HeldPublish[] {
+    return this.#publishes;
+  }
+
+  /** What is to be settled, and is held. */
+  get settlements(): readonly HeldSettlement[] {
+    return this.#settlements;
   }
 
   /** Gives what was held, and begins anew. */

@@ -1,9 +1,11 @@
 import type { LeaseToken } from '../../../core/queue/types.js';
+import type { Queue } from '../topology/types.js';
 import { ReplyError } from '../wire/reply.js';
 import type { Consumer } from './consumer.js';
 
 /** A delivery that waits for its acknowledgement: the lease token, and whose prefetch it counts against. */
 export interface Unacked extends LeaseToken {
+  readonly queue: Queue;
   /** Undefined for messages taken with basic.get. */
   readonly consumer: Consumer | undefined;
   /** It went back because its time was over: its acknowledgement may still come and changes nothing. */
@@ -12,7 +14,7 @@ export interface Unacked extends LeaseToken {
 
 /** Whether it came from a stream: then an acknowledgement is credit for the consumer and nothing else. */
 export function isStreamDelivery(unacked: Unacked): boolean {
-  return unacked.consumer?.options.queue.type === 'stream';
+  return unacked.queue.type === 'stream';
 }
 
 /** Unacknowledged deliveries of one channel, by delivery tag and in its order. */

@@ -1,6 +1,6 @@
 import type { Origin } from '../../../core/message.js';
 import type { AccessPolicy, Identity } from '../access/access-policy.js';
-import { requirePermission, requireTopic } from '../channel/operations/access.js';
+import { requirePublish, requireTopic } from '../channel/operations/access.js';
 import { encodeOrigin } from '../mapping/message-origin.js';
 import type { PublishProperties } from '../mapping/publish-properties.js';
 import { readPublishProperties } from '../mapping/publish-properties.js';
@@ -16,6 +16,7 @@ interface LastRoute {
   readonly publish: PublishMethod;
   readonly version: number;
   readonly accessVersion: number;
+  readonly keys: readonly string[];
   readonly queues: readonly Queue[];
 }
 
@@ -23,6 +24,11 @@ interface PublishRouterHost {
   readonly vhost: Vhost;
   readonly identity: Identity;
   readonly access: AccessPolicy;
+}
+
+/** The routing keys of a publish: its own, and those of its CC and BCC headers. */
+export function keysOf({ args }: PublishMethod, { extraKeys }: PublishProperties): readonly string[] {
+  return extraKeys.length === 0 ? [args.routingKey] : [args.routingKey, ...extraKeys];
 }
 
 /** Reads publishes and finds the queues they reach; the reader gives alike publishes as the same objects. */
@@ -69,39 +75,30 @@ export class PublishRouter {
       last.version === vhost.version &&
       last.accessVersion === accessVersion
     ) {
-      if (this.#host.access.asksAlways) this.#require(publish, last.queues);
+      if (this.#host.access.asksAlways) requirePublish(this.#host, publish.args.exchange, last.keys);
       return last.queues;
     }
-    const exchange = this.#exchange(publish);
-    const { routingKey } = publish.args;
-    const keys = plain ? [routingKey] : [routingKey, ...read.extraKeys];
+    const keys = keysOf(publish, read);
+    const exchange = this.#exchange(publish, keys);
     let usesProperties = false as boolean;
     const properties = (): Properties => {
       usesProperties = true;
       return decodeProperties(read.bytes);
     };
     const queues = vhost.route(exchange, keys, properties);
-    if (exchange === undefined && this.#host.access.asksAlways) this.#require(publish, queues);
     this.#lastRoute =
-      plain && !usesProperties ? { publish, version: vhost.version, accessVersion, queues } : undefined;
+      plain && !usesProperties ? { publish, version: vhost.version, accessVersion, keys, queues } : undefined;
     return queues;
   }
 
-  /** The exchange that is published to; through the default one, each queue itself. */
-  #require({ args: { exchange } }: PublishMethod, queues: readonly Queue[]): void {
-    if (exchange !== '') requirePermission(this.#host, 'write', 'exchange', exchange);
-    else for (const queue of queues) requirePermission(this.#host, 'write', 'queue', queue.name);
-  }
-
-  #exchange(publish: PublishMethod): Exchange | undefined {
+  #exchange(publish: PublishMethod, keys: readonly string[]): Exchange | undefined {
     const { exchange: name, immediate, routingKey } = publish.args;
     if (immediate) throw new ReplyError(540, 'immediate=true');
     const vhost = this.#vhost;
+    requirePublish(this.#host, name, keys);
+    if (name === '') return undefined;
     const exchange = vhost.exchanges.get(name);
-    if (exchange === undefined && name !== '')
-      throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
-    requirePermission(this.#host, 'write', 'exchange', name);
-    if (exchange === undefined) return undefined;
+    if (exchange === undefined) throw new ReplyError(404, `no exchange '${name}' in vhost '${vhost.name}'`);
     requireTopic(this.#host, 'write', exchange, routingKey);
     if (exchange.internal) {
       throw new ReplyError(403, `cannot publish to internal exchange '${name}' in vhost '${vhost.name}'`);

@@ -18,7 +18,7 @@ import { decodeProperties, encodeProperties } from '../wire/properties.js';
 import { ReplyError } from '../wire/reply.js';
 import type { Spread } from './batch.js';
 import { Batch } from './batch.js';
-import { PublishRouter } from './publish-router.js';
+import { keysOf, PublishRouter } from './publish-router.js';
 
 export interface PublisherHost {
   readonly broker: Broker;
@@ -203,6 +203,8 @@ export class Publisher {
     const returned = queues.length === 0 && publish.args.mandatory;
     if (returned) this.returned++;
     transaction.publish({
+      exchange: publish.args.exchange,
+      keys: keysOf(publish, read),
       queues,
       messages: queues.map((queue) => this.#message(queue, origin, read, body)),
       returned: returned ? { route: publish.route, properties: read.bytes, body } : undefined,

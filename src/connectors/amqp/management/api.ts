@@ -70,9 +70,7 @@ export class Api {
 
   /** Under the broker's rules, queues and exchanges that a client may neither read nor write are not there for it. */
   seesResource(vhost: Vhost, identity: Identity, name: string): boolean {
-    const { access } = this.context;
-    if (!access.asksAlways || name === '' || name.startsWith('amq.')) return true;
-    return (['read', 'write'] as const).some((right) => access.allows(identity, vhost.name, right, name));
+    return name === '' || name.startsWith('amq.') || this.context.access.sees(identity, vhost.name, name);
   }
 
   client(vhost: Vhost, identity: Identity): InProcessClient {

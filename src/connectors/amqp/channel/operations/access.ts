@@ -3,10 +3,11 @@ import { weightOf } from '../../topology/consistent-hash.js';
 import { matchMode } from '../../topology/headers-match.js';
 import type { Binding, Exchange, Queue } from '../../topology/types.js';
 import { routingTypeOf } from '../../topology/types.js';
-import type { Permission } from '../../access/access-policy.js';
+import { DEFAULT_EXCHANGE, type Permission } from '../../access/access-policy.js';
 import { refusedPermission } from '../../access/refused.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
+import { isReplyName } from '../direct-replies.js';
 import type { ChannelHost } from '../host.js';
 
 /** The name an operation means: `""` is the last queue declared on this channel, 404 when there is none. */
@@ -24,9 +25,45 @@ export function requirePermission(
   name: string,
 ): void {
   const { access, identity, vhost } = host;
-  const resource = kind === 'exchange' && name === '' ? 'amq.default' : name;
+  const resource = kind === 'exchange' && name === '' ? DEFAULT_EXCHANGE : name;
   if (access.allows(identity, vhost.name, permission, resource)) return;
   throw refusedPermission(`${kind} '${resource}'`, vhost.name, identity);
+}
+
+/** 403 for who may not know of it. RabbitMQ asks nothing of who only looks, so the broker's rules alone are asked. */
+export function requireSight(
+  host: Pick<ChannelHost, 'access' | 'identity' | 'vhost'>,
+  kind: 'queue' | 'exchange',
+  name: string,
+): void {
+  const { access, identity, vhost } = host;
+  if (!access.sees(identity, vhost.name, name))
+    throw refusedPermission(`${kind} '${name}'`, vhost.name, identity);
+}
+
+/** 403 for who may not write to just any queue: by the rules, to the default exchange under the name it has elsewhere. */
+export function requireAnyQueue({
+  access,
+  identity,
+  vhost,
+}: Pick<ChannelHost, 'access' | 'identity' | 'vhost'>): void {
+  if (!access.allowsAnyQueue(identity, vhost.name)) {
+    throw refusedPermission(`exchange '${DEFAULT_EXCHANGE}'`, vhost.name, identity);
+  }
+}
+
+/** 403 when a publish to the exchange, which the default one is `''`, may not go where it goes. */
+export function requirePublish(
+  host: Pick<ChannelHost, 'access' | 'identity' | 'vhost'>,
+  exchange: string,
+  routingKeys: readonly string[],
+): void {
+  requirePermission(host, 'write', 'exchange', exchange);
+  if (exchange !== '' || !host.access.asksAlways) return;
+  // Rules are about the queues behind it, and whether there is such a queue is told to who may write to it. A reply goes to who asked.
+  for (const key of routingKeys) {
+    if (!isReplyName(key)) requirePermission(host, 'write', 'queue', key);
+  }
 }
 
 /** 403 when the user may not publish to that routing key of a topic exchange, or bind to it; other exchanges have no topics. */

@@ -8,7 +8,7 @@ import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
 import { REPLY_QUEUE } from '../direct-replies.js';
 import { ackTimeoutOf } from './ack-timeout.js';
-import { requirePermission, usableQueue } from './access.js';
+import { queueName, requirePermission, usableQueue } from './access.js';
 import { consumeReplies } from './reply-consumer.js';
 import { streamSequence } from './stream-offset.js';
 
@@ -21,8 +21,9 @@ export function basicConsume(channel: AmqpChannel, args: MethodArgs<'basic.consu
     if (!args.nowait) host.writer.method(channel.number, 'basic.consume-ok', { consumerTag: tag });
     return;
   }
-  const queue = usableQueue(channel, args.queue);
-  requirePermission(host, 'read', 'queue', queue.name);
+  const name = queueName(channel, args.queue);
+  requirePermission(host, 'read', 'queue', name);
+  const queue = usableQueue(channel, name);
   if (channel.consumers.has(tag) || channel.replyConsumer?.tag === tag)
     throw new ReplyError(530, `attempt to reuse consumer tag '${tag}'`);
   const single = queue.arguments.get('x-single-active-consumer')?.value === true;

@@ -3,13 +3,14 @@ import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
 import { ackTimeoutOf } from './ack-timeout.js';
-import { requirePermission, usableQueue } from './access.js';
+import { queueName, requirePermission, usableQueue } from './access.js';
 
 /** basic.get: one message, or none. Prefetch does not count here, and an exclusive consumer does not keep it away. */
 export async function basicGet(channel: AmqpChannel, args: MethodArgs<'basic.get'>): Promise<void> {
   const { broker, topology, writer } = channel.host;
-  const queue = usableQueue(channel, args.queue);
-  requirePermission(channel.host, 'read', 'queue', queue.name);
+  const name = queueName(channel, args.queue);
+  requirePermission(channel.host, 'read', 'queue', name);
+  const queue = usableQueue(channel, name);
   refuseGet(queue, channel.host.vhost.name);
   topology.touch(queue);
   const [delivery] = await broker.receive({
@@ -28,7 +29,7 @@ export async function basicGet(channel: AmqpChannel, args: MethodArgs<'basic.get
   }
   const { route, properties } = channel.partsOf(delivery, queue);
   const left = broker.queueStats(queue.channel)?.ready ?? 0;
-  const tag = channel.addTaken(delivery, args.noAck, ackTimeoutOf(channel.host, queue));
+  const tag = channel.addTaken(delivery, queue, args.noAck, ackTimeoutOf(channel.host, queue));
   const content = { route, properties, body: delivery.message.body };
   writer.getOk(channel.number, tag, delivery.redelivered, left, content);
 }

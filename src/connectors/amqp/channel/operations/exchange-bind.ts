@@ -13,9 +13,9 @@ export async function exchangeBind(channel: AmqpChannel, args: MethodArgs<'excha
   const { host } = channel;
   refuseDefaultExchange(args.source);
   refuseDefaultExchange(args.destination);
+  requireBinding(channel, args);
   const source = existingExchange(channel, args.source);
   const destination = existingExchange(channel, args.destination);
-  requireBinding(channel, args);
   checkBinding(source, args);
   await host.topology.bind(host.vhost, {
     source: source.name,

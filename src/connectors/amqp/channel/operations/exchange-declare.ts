@@ -6,7 +6,13 @@ import { delayedTypeOf, EXCHANGE_TYPES } from '../../topology/types.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { cleanName, existingExchange, refuseDefaultExchange, requirePermission } from './access.js';
+import {
+  cleanName,
+  existingExchange,
+  refuseDefaultExchange,
+  requirePermission,
+  requireSight,
+} from './access.js';
 
 /** exchange.declare: makes an exchange, or checks that the one that is there is the same; `passive` only looks. */
 export async function exchangeDeclare(
@@ -17,6 +23,7 @@ export async function exchangeDeclare(
   const name = cleanName(args.exchange);
   refuseDefaultExchange(name);
   if (args.passive) {
+    requireSight(host, 'exchange', name);
     existingExchange(channel, name);
   } else {
     const wanted: ExchangeDefinition = {

@@ -16,10 +16,11 @@ import {
 export async function queueBind(channel: AmqpChannel, args: MethodArgs<'queue.bind'>): Promise<void> {
   const { host } = channel;
   refuseDefaultExchange(args.exchange);
-  const queue = usableQueue(channel, args.queue);
+  const name = queueName(channel, args.queue);
+  requirePermission(host, 'write', 'queue', name);
+  requirePermission(host, 'read', 'exchange', args.exchange);
+  const queue = usableQueue(channel, name);
   const exchange = existingExchange(channel, args.exchange);
-  requirePermission(host, 'write', 'queue', queue.name);
-  requirePermission(host, 'read', 'exchange', exchange.name);
   requireTopic(host, 'read', exchange, args.routingKey);
   checkBinding(exchange, args);
   const binding: Binding = {
@@ -38,9 +39,9 @@ export async function queueUnbind(channel: AmqpChannel, args: MethodArgs<'queue.
   const { host } = channel;
   refuseDefaultExchange(args.exchange);
   const name = queueName(channel, args.queue);
-  if (host.vhost.queues.has(name)) usableQueue(channel, name);
   requirePermission(host, 'write', 'queue', name);
   requirePermission(host, 'read', 'exchange', args.exchange);
+  if (host.vhost.queues.has(name)) usableQueue(channel, name);
   requireTopic(host, 'read', host.vhost.exchanges.get(args.exchange), args.routingKey);
   await host.topology.unbind(host.vhost, {
     source: args.exchange,

@@ -6,11 +6,21 @@ import {
 } from '../../mapping/queue-arguments.js';
 import { Equivalence } from '../../mapping/equivalence.js';
 import type { Queue, QueueDefinition } from '../../topology/types.js';
+import type { FieldValue } from '../../wire/field-table.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
 import { isReplyName } from '../direct-replies.js';
-import { cleanName, locked, readyCount, requirePermission, usableQueue } from './access.js';
+import {
+  cleanName,
+  locked,
+  queueName,
+  readyCount,
+  requireAnyQueue,
+  requirePermission,
+  requireSight,
+  usableQueue,
+} from './access.js';
 import { checkReplyName } from './reply-consumer.js';
 
 type Args = MethodArgs<'queue.declare'>;
@@ -21,7 +31,7 @@ export async function queueDeclare(channel: AmqpChannel, args: Args): Promise<vo
     declareReplyName(channel, args);
     return;
   }
-  const queue = args.passive ? usableQueue(channel, cleanName(args.queue)) : await declare(channel, args);
+  const queue = args.passive ? look(channel, args) : await declare(channel, args);
   channel.lastQueue = queue.name;
   channel.host.topology.touch(queue);
   if (args.nowait) return;
@@ -30,6 +40,12 @@ export async function queueDeclare(channel: AmqpChannel, args: Args): Promise<vo
     messageCount: readyCount(channel.host.broker, queue),
     consumerCount: queue.consumers,
   });
+}
+
+function look(channel: AmqpChannel, args: Args): Queue {
+  const name = queueName(channel, cleanName(args.queue));
+  requireSight(channel.host, 'queue', name);
+  return usableQueue(channel, name);
 }
 
 /** Nothing is made: clients ask like this whether direct reply-to is there, and whether a requester still is. */
@@ -80,10 +96,19 @@ async function declare(channel: AmqpChannel, args: Args): Promise<Queue> {
 /** Dead letters go from the queue to an exchange: who may not read the one or write to the other cannot ask for that. */
 function requireDeclaration({ host }: AmqpChannel, name: string, args: Args): void {
   requirePermission(host, 'configure', 'queue', name);
-  const field = args.arguments.get('x-dead-letter-exchange');
-  if (field?.tag !== 'S') return;
+  const exchange = textOf(args.arguments.get('x-dead-letter-exchange'));
+  if (exchange === undefined) return;
   requirePermission(host, 'read', 'queue', name);
-  requirePermission(host, 'write', 'exchange', Buffer.from(field.value).toString('utf8'));
+  requirePermission(host, 'write', 'exchange', exchange);
+  if (exchange !== '' || !host.access.asksAlways) return;
+  // Through the default exchange letters go to a queue that their key names. Without a key of the queue's own it is theirs: any queue.
+  const key = textOf(args.arguments.get('x-dead-letter-routing-key'));
+  if (key === undefined) requireAnyQueue(host);
+  else requirePermission(host, 'write', 'queue', key);
+}
+
+function textOf(field: FieldValue | undefined): string | undefined {
+  return field?.tag === 'S' ? Buffer.from(field.value).toString('utf8') : undefined;
 }
 
 function serverNamed(channel: AmqpChannel): string {

@@ -1,12 +1,13 @@
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import { requirePermission, usableQueue } from './access.js';
+import { queueName, requirePermission, usableQueue } from './access.js';
 
 /** queue.purge: removes what is ready; unacknowledged messages stay. */
 export async function queuePurge(channel: AmqpChannel, args: MethodArgs<'queue.purge'>): Promise<void> {
-  const queue = usableQueue(channel, args.queue);
-  requirePermission(channel.host, 'read', 'queue', queue.name);
+  const name = queueName(channel, args.queue);
+  requirePermission(channel.host, 'read', 'queue', name);
+  const queue = usableQueue(channel, name);
   if (queue.type === 'stream') {
     const { vhost } = channel.host;
     throw new ReplyError(

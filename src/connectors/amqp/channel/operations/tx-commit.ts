@@ -1,8 +1,9 @@
 import type { OutgoingMessage } from '../../../../core/message.js';
 import { ReplyError } from '../../wire/reply.js';
 import type { AmqpChannel } from '../amqp-channel.js';
-import type { HeldPublish } from '../transaction.js';
+import type { HeldPublish, Transaction } from '../transaction.js';
 import { isStreamDelivery } from '../unacked.js';
+import { requirePermission, requirePublish } from './access.js';
 import { transactionOf } from './tx-select.js';
 
 /**
@@ -11,7 +12,9 @@ import { transactionOf } from './tx-select.js';
  */
 export async function txCommit(channel: AmqpChannel): Promise<void> {
   const { host } = channel;
-  const { publishes, settlements } = transactionOf(channel).take();
+  const transaction = transactionOf(channel);
+  if (host.access.asksAlways) requireStill(channel, transaction);
+  const { publishes, settlements } = transaction.take();
   const acks = settlements.flatMap(({ how, unacked }) =>
     how === 'ack' && !isStreamDelivery(unacked) ? [unacked] : [],
   );
@@ -29,6 +32,12 @@ export async function txCommit(channel: AmqpChannel): Promise<void> {
     if (returned !== undefined) host.writer.return(channel.number, 312, 'NO_ROUTE', returned);
   }
   host.writer.method(channel.number, 'tx.commit-ok', {});
+}
+
+/** Rules may be others than when it was published and acknowledged. */
+function requireStill({ host }: AmqpChannel, { publishes, settlements }: Transaction): void {
+  for (const { exchange, keys } of publishes) requirePublish(host, exchange, keys);
+  for (const { unacked } of settlements) requirePermission(host, 'read', 'queue', unacked.queue.name);
 }
 
 /** What goes to queues, or to streams, that are still there. */
