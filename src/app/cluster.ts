@@ -6,12 +6,9 @@ import { openNatsBus } from '../cluster/nats/bus.js';
 import { connectNats } from '../cluster/nats/connection.js';
 import { openNatsCoordinator } from '../cluster/nats/coordinator.js';
 import { journalNames, openNatsStream, type JetStreamJournalOptions } from '../journal/jetstream/index.js';
+import { CLAIM, PARTITION } from './partition.js';
 import type { Config } from './settings.js';
 
-/** All channels are one partition for now. */
-const PARTITION = 0;
-/** Whose claim makes its holder the owner. */
-export const CLAIM = `partition-${PARTITION}`;
 /** Renewals within a lease. */
 const BEATS_PER_LEASE = 5;
 

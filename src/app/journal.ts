@@ -1,8 +1,6 @@
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Journal } from '../core/ports/journal.js';
-import { openDiskJournal } from '../journal/disk/index.js';
-import { createMemoryJournal } from '../journal/memory/index.js';
 import type { StoreConfig } from '../ops/config/sections.js';
 
 export interface JournalParts {
@@ -11,15 +9,18 @@ export interface JournalParts {
   readonly log: Log;
 }
 
-/** The journal that the configuration asks for. Rejects when the directory is in use, damaged or of a newer version. */
+/** The journal that the configuration asks for; the others are not loaded. Rejects when the directory is in use, damaged or of a newer version. */
 export async function openJournal({ config, clock, log }: JournalParts): Promise<Journal> {
   switch (config.engine) {
-    case 'memory':
+    case 'memory': {
+      const { createMemoryJournal } = await import('../journal/memory/index.js');
       log.warn('the store is in memory: nothing outlives this process');
       return createMemoryJournal();
+    }
     case 'nats':
       throw new Error('a journal in NATS is opened by its owner');
-    case 'disk':
+    case 'disk': {
+      const { openDiskJournal } = await import('../journal/disk/index.js');
       return openDiskJournal({
         directory: config.path,
         sync: config.sync,
@@ -28,5 +29,6 @@ export async function openJournal({ config, clock, log }: JournalParts): Promise
         clock,
         log,
       });
+    }
   }
 }

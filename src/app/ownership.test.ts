@@ -8,8 +8,9 @@ import { BrokerError } from '../core/errors.js';
 import { journalNames } from '../journal/jetstream/index.js';
 import { SimulatedStream, SimulatedConnection } from '../../test/support/simulated-stream.js';
 import { randomFrom } from '../../test/support/random.js';
-import { CLAIM, type Cluster } from './cluster.js';
+import type { Cluster } from './cluster.js';
 import { Ownership, TakeOverFailed } from './ownership.js';
+import { CLAIM } from './partition.js';
 
 const clock = new SystemClock();
 

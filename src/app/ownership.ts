@@ -9,8 +9,9 @@ import { BrokerError } from '../core/errors.js';
 import type { Journal } from '../core/ports/journal.js';
 import type { Tenure } from '../core/ports/tenure.js';
 import type { ClusterMember, ClusterStatus } from '../ops/cluster-status.js';
-import { openJetStreamJournal, type JetStreamJournalOptions } from '../journal/jetstream/index.js';
-import { CLAIM, type Cluster, type Streams } from './cluster.js';
+import type { JetStreamJournalOptions } from '../journal/jetstream/index.js';
+import type { Cluster, Streams } from './cluster.js';
+import { CLAIM } from './partition.js';
 import { Doors, type Admit } from './standby/doors.js';
 
 /** How often a node that waits asks for the claim, when it hears nothing. */
@@ -49,7 +50,7 @@ export interface OwnershipParts {
   /** Name of this node among the members. */
   readonly id: string;
   readonly join: (about: () => MemberAbout) => Promise<Cluster>;
-  readonly standIn: (parts: StandInParts) => StandIn;
+  readonly standIn: (parts: StandInParts) => Promise<StandIn>;
   readonly minFreeBytes: number;
   /** Sizes and times of the journal other than its own. */
   readonly journal?: Pick<JetStreamJournalOptions, 'extentBytes' | 'giveUpMs' | 'freshBytesMax'>;
@@ -174,9 +175,10 @@ export class Ownership {
     return this.#claim !== undefined && isUnavailable(error) ? new TakeOverFailed(error) : error;
   }
 
-  #openJournal(): Promise<Journal> {
+  async #openJournal(): Promise<Journal> {
     const { minFreeBytes, clock, log } = this.#p;
     if (this.#streams === undefined || this.#claimed === undefined) throw new Error('this node is no member');
+    const { openJetStreamJournal } = await import('../journal/jetstream/index.js');
     return openJetStreamJournal({
       ...this.#streams,
       ...this.#p.journal,
@@ -233,7 +235,7 @@ export class Ownership {
   /** Opens the ports: what comes there goes to the owner. */
   async #standBy({ coordinator, connections }: Cluster): Promise<void> {
     const { id, log, standIn } = this.#p;
-    this.#standIn = standIn({
+    this.#standIn = await standIn({
       connections,
       doors: this.#doors,
       status: () => this.status(),

@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, loadConfig, type Loaded } from '../ops/config/load.js';
-import {
-  environmentSource,
-  flagSource,
-  valuesSource,
-  yamlSource,
-  type Source,
-} from '../ops/config/source.js';
+import { environmentSource, flagSource, valuesSource, type Source } from '../ops/config/source.js';
 import { CONNECTOR_SWITCHES, crossFaults, SETTINGS, settingsSchema, type Config } from './settings.js';
 
 export interface ConfigInput {
@@ -19,11 +13,15 @@ export interface ConfigInput {
   readonly all: boolean;
 }
 
-/** The product's configuration: flags, then environment, then file, then defaults. Throws ConfigError. */
-export function readConfig(input: ConfigInput): Loaded<Config> {
+/** The product's configuration: flags, then environment, then file, then defaults. Rejects with ConfigError. */
+export async function readConfig(input: ConfigInput): Promise<Loaded<Config>> {
   const file = input.file ?? input.environment['POLYMQ_CONFIG'];
   const sources: Source[] = [flagSource(input.flags), environmentSource(input.environment)];
-  if (file !== undefined && file !== '') sources.push(yamlSource(file, textOf(file), SETTINGS));
+  if (file !== undefined && file !== '') {
+    const text = textOf(file);
+    const { yamlSource } = await import('../ops/config/yaml-source.js');
+    sources.push(yamlSource(file, text, SETTINGS));
+  }
   const switches = input.all ? Object.fromEntries(CONNECTOR_SWITCHES.map((key) => [key, true])) : {};
   return checked(
     loadConfig(settingsSchema, [...sources, valuesSource('default', new Map(Object.entries(switches)))]),

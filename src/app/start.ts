@@ -16,15 +16,13 @@ import type { ClusterStatus } from '../ops/cluster-status.js';
 import { createApiServer } from '../ops/api/server.js';
 import { readiness, type Phase } from '../ops/health.js';
 import { createMetrics } from '../ops/metrics.js';
-import { Security } from '../ops/security/security.js';
-import { joinCluster } from './cluster.js';
+import { openSecurity, type Security } from '../ops/security/security.js';
 import { createConnectors } from './connectors.js';
 import { openJournal } from './journal.js';
 import { Lifecycle, type Stage } from './lifecycle.js';
 import { Ownership } from './ownership.js';
 import { configFrom, type ConfigOverrides } from './read-config.js';
 import type { Config } from './settings.js';
-import { StandbyListeners } from './standby/listeners.js';
 import { VERSION } from './version.js';
 
 export interface StartOptions {
@@ -118,16 +116,15 @@ class Root implements RunningBroker {
       const own = log.child({ component: 'cluster' });
       this.#ownership = new Ownership({
         id,
-        join: (about) => joinCluster({ config, id, about, clock, log: own }),
-        standIn: (needs) =>
-          new StandbyListeners({
-            ...needs,
-            config,
-            tls: this.#secured().tls,
-            version: VERSION,
-            clock,
-            log: own,
-          }),
+        join: async (about) => {
+          const { joinCluster } = await import('./cluster.js');
+          return joinCluster({ config, id, about, clock, log: own });
+        },
+        standIn: async (needs) => {
+          const { StandbyListeners } = await import('./standby/listeners.js');
+          const { tls } = this.#secured();
+          return new StandbyListeners({ ...needs, config, tls, version: VERSION, clock, log: own });
+        },
         minFreeBytes: Math.min(config.store.minFreeBytes, config.nats.maxBytes / 10),
         isPatient,
         clock,
@@ -217,7 +214,7 @@ class Root implements RunningBroker {
     return {
       name: 'security',
       start: async () => {
-        this.#security = new Security({ config, clock, log: log.child({ component: 'security' }) });
+        this.#security = await openSecurity({ config, clock, log: log.child({ component: 'security' }) });
         this.#security.start();
       },
       stop: async () => this.#security?.stop(),
@@ -285,7 +282,7 @@ class Root implements RunningBroker {
         this.#gate = this.#secured().gateOf(broker);
         const { host } = config;
         const context = { broker, gate: this.#gate, identity, tls, clock, ids, log, host, version: VERSION };
-        this.#connectors = createConnectors(context, config);
+        this.#connectors = await createConnectors(context, config);
         for (const connector of this.#connectors) {
           try {
             const bound = await connector.start();

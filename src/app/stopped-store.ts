@@ -3,9 +3,8 @@ import type { IdSource } from '../base/ids.js';
 import type { Log } from '../base/log.js';
 import { BrokerError } from '../core/errors.js';
 import type { Journal } from '../core/ports/journal.js';
-import { openJetStreamJournal } from '../journal/jetstream/index.js';
-import { CLAIM, joinCluster } from './cluster.js';
 import { openJournal } from './journal.js';
+import { CLAIM } from './partition.js';
 import type { Config } from './settings.js';
 
 interface StoppedStoreParts {
@@ -36,6 +35,8 @@ async function withCluster<T>(
   { config, clock, ids, log }: StoppedStoreParts,
   use: (journal: Journal) => Promise<T>,
 ): Promise<T> {
+  const { joinCluster } = await import('./cluster.js');
+  const { openJetStreamJournal } = await import('../journal/jetstream/index.js');
   const about = (): { role: string } => ({ role: 'tool' });
   const cluster = await joinCluster({ config, id: ids.uuid(), about, clock, log });
   try {

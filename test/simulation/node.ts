@@ -8,7 +8,8 @@ import type { ChannelName } from '../../src/core/channel-name.js';
 import { BrokerError } from '../../src/core/errors.js';
 import { UNCONTESTED } from '../../src/core/ports/tenure.js';
 import type { LeaseToken } from '../../src/core/queue/types.js';
-import { CLAIM, type Cluster } from '../../src/app/cluster.js';
+import type { Cluster } from '../../src/app/cluster.js';
+import { CLAIM } from '../../src/app/partition.js';
 import { Ownership, TakeOverFailed } from '../../src/app/ownership.js';
 import { SimulatedBucketClient } from '../support/simulated-bucket.js';
 import { ProcessClock, type ClockFaults } from '../support/simulated-time.js';
@@ -191,11 +192,12 @@ export class NodeProcess {
     return new Ownership({
       id,
       join: () => this.#join(id),
-      standIn: () => ({
-        start: () => Promise.resolve([]),
-        unbind: () => Promise.resolve(),
-        stop: () => Promise.resolve(),
-      }),
+      standIn: () =>
+        Promise.resolve({
+          start: () => Promise.resolve([]),
+          unbind: () => Promise.resolve(),
+          stop: () => Promise.resolve(),
+        }),
       minFreeBytes: 0,
       journal: { extentBytes: EXTENT_BYTES, giveUpMs: GIVE_UP_MS, freshBytesMax: 4096 },
       isPatient: true,

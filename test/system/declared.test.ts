@@ -40,7 +40,7 @@ function folder(): string {
 async function start(store: string, yaml: string): Promise<RunningBroker> {
   const file = join(folder(), 'polymq.yaml');
   writeFileSync(file, yaml);
-  const { config } = readConfig({ flags: new Map(), file, environment: {}, all: false });
+  const { config } = await readConfig({ flags: new Map(), file, environment: {}, all: false });
   const { aws, amqp, pubSub } = config.connectors;
   const server = await startServer({
     connectors: ['aws', 'amqp', 'gcp'],
@@ -192,15 +192,15 @@ describe('queues and topics of the configuration file', () => {
     await expect(start(folder(), text)).rejects.toThrow(`aws cannot start: connectors.aws.${message}`);
   });
 
-  it('are refused by their line when the file is not of the right form', () => {
+  it('are refused by their line when the file is not of the right form', async () => {
     const file = join(folder(), 'polymq.yaml');
     writeFileSync(
       file,
       'connectors:\n  aws:\n    queues:\n      - nam: a\n    topics:\n      - name: t\n        subscriptions: [{}]\n',
     );
-    const read = (): unknown => readConfig({ flags: new Map(), file, environment: {}, all: false });
-    expect(read).toThrow(/connectors\.aws\.queues\[0\]\.name \(.*polymq\.yaml:4\): /);
-    expect(read).toThrow(
+    const read = readConfig({ flags: new Map(), file, environment: {}, all: false });
+    await expect(read).rejects.toThrow(/connectors\.aws\.queues\[0\]\.name \(.*polymq\.yaml:4\): /);
+    await expect(read).rejects.toThrow(
       /connectors\.aws\.topics\[0\]\.subscriptions\[0\] \(.*polymq\.yaml:7\): needs either queue or url/,
     );
   });

@@ -6,8 +6,8 @@ import type { Terminal } from './output.js';
 
 export function configCommand(program: Command, terminal: Terminal): void {
   const command = program.command('config').description('print the effective configuration, secrets hidden');
-  addSettings(command).action(() => {
-    const { config, origins } = configOf(command, terminal);
+  addSettings(command).action(async () => {
+    const { config, origins } = await configOf(command, terminal);
     terminal.out(showConfig(SETTINGS, config, origins));
   });
 }

@@ -32,8 +32,8 @@ function valueOf({ kind, choices }: Setting): string {
   return kind === 'declarations' ? 'json' : kind;
 }
 
-/** The configuration a command was given. Throws CommandFailure with one line per fault. */
-export function configOf(command: Command, terminal: Terminal): Loaded<Config> {
+/** The configuration a command was given. Rejects with CommandFailure with one line per fault. */
+export async function configOf(command: Command, terminal: Terminal): Promise<Loaded<Config>> {
   const given = command.opts<Record<string, unknown>>();
   const flags = new Map<string, unknown>();
   for (const setting of SETTINGS) {
@@ -41,7 +41,7 @@ export function configOf(command: Command, terminal: Terminal): Loaded<Config> {
     if (value !== undefined) flags.set(setting.key, value);
   }
   try {
-    return readConfig({
+    return await readConfig({
       flags,
       file: given['config'] as string | undefined,
       environment: terminal.environment,

@@ -1,15 +1,39 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../version.js';
-import { aliasCommand } from './alias.js';
-import { clusterCommand } from './cluster.js';
-import { configCommand } from './config.js';
 import { CommandFailure, EXIT, type Terminal } from './output.js';
-import { listCommands } from './list-commands.js';
-import { messageCommands } from './message-commands.js';
-import { sendCommand } from './send.js';
-import { serveCommand } from './serve.js';
-import { storeCommand } from './store.js';
-import { tailCommand } from './tail.js';
+
+type Define = (program: Command, terminal: Terminal) => void;
+
+interface CommandModule {
+  /** First words of a command line that are its own. */
+  readonly names: readonly string[];
+  readonly load: () => Promise<Define>;
+}
+
+/** In the order of the help. */
+const MODULES: readonly CommandModule[] = [
+  { names: ['serve'], load: async () => (await import('./serve.js')).serveCommand },
+  { names: ['config'], load: async () => (await import('./config.js')).configCommand },
+  { names: ['store'], load: async () => (await import('./store.js')).storeCommand },
+  {
+    names: ['queues', 'logs', 'channels'],
+    load: async () => (await import('./list-commands.js')).listCommands,
+  },
+  { names: ['send'], load: async () => (await import('./send.js')).sendCommand },
+  {
+    names: ['receive', 'peek', 'purge', 'move'],
+    load: async () => (await import('./message-commands.js')).messageCommands,
+  },
+  { names: ['tail'], load: async () => (await import('./tail.js')).tailCommand },
+  { names: ['alias'], load: async () => (await import('./alias.js')).aliasCommand },
+  { names: ['cluster'], load: async () => (await import('./cluster.js')).clusterCommand },
+];
+
+/** What a command line needs: the command that it names alone, as what is loaded stays; all for the help, and to say what there is. */
+function modulesFor([first = '']: readonly string[]): readonly CommandModule[] {
+  const named = MODULES.filter(({ names }) => names.includes(first));
+  return named.length === 0 ? MODULES : named;
+}
 
 /** Runs one command line; gives the exit code. */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -21,15 +45,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.error })
     .showHelpAfterError('(--help shows what there is)');
-  serveCommand(program, terminal);
-  configCommand(program, terminal);
-  storeCommand(program, terminal);
-  listCommands(program, terminal);
-  sendCommand(program, terminal);
-  messageCommands(program, terminal);
-  tailCommand(program, terminal);
-  aliasCommand(program, terminal);
-  clusterCommand(program, terminal);
+  for (const { load } of modulesFor(argv)) (await load())(program, terminal);
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return EXIT.ok;

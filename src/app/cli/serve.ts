@@ -20,7 +20,7 @@ export function serveCommand(program: Command, terminal: Terminal): void {
 
 /** Runs until a signal has drained the broker; a second signal ends the process at once. */
 async function serve(command: Command, terminal: Terminal): Promise<void> {
-  const { config } = configOf(command, terminal);
+  const { config } = await configOf(command, terminal);
   const log = createLog(config.log, standardOutput());
   crashOnBugs(log);
   for (const name of unknownVariables(terminal.environment))

@@ -56,7 +56,7 @@ async function carry(
   terminal: Terminal,
   work: { readonly done: string; readonly act: (parts: PortableParts) => Promise<PortableFigures> },
 ): Promise<void> {
-  const { config } = configOf(command, terminal);
+  const { config } = await configOf(command, terminal);
   const { clock } = terminal;
   const log = silentLog;
   const figures = await orFailure(() =>

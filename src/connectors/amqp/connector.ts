@@ -4,7 +4,6 @@ import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../k
 import type { PeerConnection } from '../kit/tcp-listener.js';
 import { TcpListener } from '../kit/tcp-listener.js';
 import { withoutPlain } from '../kit/tls-gate.js';
-import { declareTopology } from './declared/topology.js';
 import { ConnectorAccess } from './access/connector-access.js';
 import { Limits } from './access/limits.js';
 import type { Occupant } from './access/limits.js';
@@ -15,11 +14,10 @@ import type { AmqpCounters, ConnectionContext } from './connection/context.js';
 import { AmqpConnection } from './connection/connection.js';
 import { ORIGIN_PROTOCOL } from './mapping/message-origin.js';
 import { neutralView } from './mapping/neutral-view.js';
-import { Api } from './management/api.js';
-import { ManagementServer } from './management/server.js';
+import type { ManagementServer } from './management/server.js';
 import { QueueChannelMapping } from './mapping/queue-channel.js';
 import { deadLetterRouter } from './topology/dead-letter-router.js';
-import { WebSocketListener } from './web-socket/listener.js';
+import type { WebSocketListener } from './web-socket/listener.js';
 import type { PeerSocket } from './connection/peer-socket.js';
 import { Topology } from './topology/topology.js';
 
@@ -36,8 +34,8 @@ export class AmqpConnector implements Connector {
   readonly #shared: ConnectionContext;
   readonly #local: LocalAccess;
   readonly #listeners: readonly Listener[];
-  readonly #management: ManagementServer | undefined;
-  readonly #webSockets: WebSocketListener | undefined;
+  #management: ManagementServer | undefined;
+  #webSockets: WebSocketListener | undefined;
   #addresses: readonly Address[] = [];
   readonly #counters: AmqpCounters = {
     published_messages_total: 0,
@@ -76,18 +74,34 @@ export class AmqpConnector implements Connector {
       supervise,
     };
     this.#listeners = this.#listenersOf(config);
+  }
+
+  /** What most brokers have switched off is loaded only where it is on. */
+  async #loadOptional(): Promise<void> {
+    const { config } = this.#shared;
+    const { host } = this.#context;
     if (config.webSocketEnable) {
+      const { WebSocketListener } = await import('./web-socket/listener.js');
       this.#webSockets = new WebSocketListener({
-        host: context.host,
+        host,
         port: config.webSocketPort,
         context: this.#shared,
         accept: (stream, transport) => this.#accept(stream, transport),
       });
     }
     if (config.managementEnable) {
+      const { Api } = await import('./management/api.js');
+      const { ManagementServer } = await import('./management/server.js');
       const api = new Api(this.#shared, this.#local, () => this.#addresses);
-      this.#management = new ManagementServer(api, context.host, config.managementPort);
+      this.#management = new ManagementServer(api, host, config.managementPort);
     }
+  }
+
+  async #declare(): Promise<void> {
+    const { exchanges, queues, bindings } = this.#shared.config;
+    if (exchanges.length + queues.length + bindings.length === 0) return;
+    const { declareTopology } = await import('./declared/topology.js');
+    await declareTopology(this.#shared);
   }
 
   /** With a certificate, the plain port is open only when it is asked for. */
@@ -121,7 +135,8 @@ export class AmqpConnector implements Connector {
       this.#local.start();
       this.#shared.limits.start();
       topology.start();
-      await declareTopology(this.#shared);
+      await this.#declare();
+      await this.#loadOptional();
     }
     const { host } = this.#context;
     const addresses: Address[] = [];

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ConfigError, loadConfig, type Loaded } from './load.js';
 import { settingsOf } from './setting.js';
-import { environmentSource, flagSource, yamlSource } from './source.js';
+import { environmentSource, flagSource } from './source.js';
+import { yamlSource } from './yaml-source.js';
 
 const schema = z.object({
   host: z.string().default('0.0.0.0').describe('Address.'),

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { loadConfig } from './load.js';
 import { settingsOf } from './setting.js';
 import { showConfig } from './show.js';
-import { environmentSource, yamlSource } from './source.js';
+import { environmentSource } from './source.js';
+import { yamlSource } from './yaml-source.js';
 
 const schema = z.object({
   host: z.string().default('0.0.0.0'),

@@ -11,7 +11,7 @@ import type { Broker } from '../../core/broker-api.js';
 import type { ChannelName } from '../../core/channel-name.js';
 import { authenticationSettings, authorizationSettings, securitySettings } from '../config/security.js';
 import { readPolicy } from './policy-text.js';
-import { Security } from './security.js';
+import { openSecurity, type Security } from './security.js';
 import { TokenVerifier } from './token-verifier.js';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -172,11 +172,11 @@ describe('tokens', () => {
 describe('security', () => {
   const broker = { baseOf: (name: ChannelName) => name } as unknown as Broker;
 
-  function secured(policy: string): {
+  async function secured(policy: string): Promise<{
     readonly security: Security;
     readonly clock: ManualClock;
     readonly logged: string[];
-  } {
+  }> {
     const filePath = join(folder.path, 'policy');
     writeFileSync(filePath, policy);
     const clock = new ManualClock();
@@ -188,11 +188,11 @@ describe('security', () => {
       authentication: authenticationSettings.parse({ jwtConfig: {} }),
       authorization: authorizationSettings.parse({ enable: true, filePath, autoReload: 5 }),
     };
-    return { security: new Security({ config, clock, log }), clock, logged };
+    return { security: await openSecurity({ config, clock, log }), clock, logged };
   }
 
-  it('looks at its files from time to time, and keeps the old policy when the new one is no good', () => {
-    const { security, clock, logged } = secured(JSON.stringify([rule({})]));
+  it('looks at its files from time to time, and keeps the old policy when the new one is no good', async () => {
+    const { security, clock, logged } = await secured(JSON.stringify([rule({})]));
     const client = security.gateOf(broker).clientOf('c');
     const may = (): boolean => client.sees('queue', 'q' as ChannelName);
     security.start();
@@ -228,7 +228,7 @@ describe('security', () => {
       authentication: authenticationSettings.parse({ jwtConfig: {} }),
       authorization: authorizationSettings.parse({}),
     };
-    const security = new Security({ config, clock, log });
+    const security = await openSecurity({ config, clock, log });
     let changes = 0;
     security.tls?.onChange(() => changes++);
     security.start();
@@ -245,7 +245,7 @@ describe('security', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('refuses to start with a policy that is no good', () => {
-    expect(() => secured('[1]')).toThrow(/rule 1/);
+  it('refuses to start with a policy that is no good', async () => {
+    await expect(secured('[1]')).rejects.toThrow(/rule 1/);
   });
 });

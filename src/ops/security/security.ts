@@ -6,10 +6,10 @@ import { OpenGate, PolicyGate, type Gatekeeper, type Refusals } from '../../core
 import type { AccessPolicy } from '../../core/access/policy.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { AuthenticationConfig, AuthorizationConfig, SecurityConfig } from '../config/security.js';
-import { readPolicy } from './policy-text.js';
+import type { readPolicy } from './policy-text.js';
 import { textOf } from './secret-text.js';
 import { hasTls, TlsSettings } from './tls-settings.js';
-import { TokenVerifier } from './token-verifier.js';
+import type { TokenVerifier } from './token-verifier.js';
 
 export interface SecurityParts {
   readonly config: {
@@ -19,6 +19,23 @@ export interface SecurityParts {
   };
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** What is loaded only where the configuration asks for it. */
+interface Loaded {
+  readonly newVerifier: (() => TokenVerifier) | undefined;
+  readonly readPolicy: typeof readPolicy | undefined;
+}
+
+/** Reads everything. Rejects with an error that names the setting when something is no good. */
+export async function openSecurity(parts: SecurityParts): Promise<Security> {
+  const { authentication, authorization } = parts.config;
+  const tokens = authentication.enable ? await import('./token-verifier.js') : undefined;
+  const policies = authorization.enable ? await import('./policy-text.js') : undefined;
+  return new Security(parts, {
+    newVerifier: tokens && (() => new tokens.TokenVerifier(authentication.jwtConfig, parts.clock)),
+    readPolicy: policies?.readPolicy,
+  });
 }
 
 /** Something that is read from files and can be read again. */
@@ -47,16 +64,17 @@ export class Security {
   readonly #timers = new Map<Part, Timer>();
   readonly #faults = new Map<Part, string>();
   readonly #authorization: AuthorizationConfig;
+  readonly #readPolicy: Loaded['readPolicy'];
   #verifier: TokenVerifier | undefined;
   #policyText = '';
   #policy: AccessPolicy | undefined;
   #gate: PolicyGate | undefined;
 
-  /** Reads everything. Throws an error that names the setting when something is no good. */
-  constructor({ config, clock, log }: SecurityParts) {
+  constructor({ config, clock, log }: SecurityParts, loaded: Loaded) {
     this.#clock = clock;
     this.#log = log;
     this.#authorization = config.authorization;
+    this.#readPolicy = loaded.readPolicy;
     const { autoReload } = config.security;
     if (hasTls(config.security)) {
       const tls = new TlsSettings(config.security);
@@ -64,15 +82,15 @@ export class Security {
       this.#parts.push({ name: 'certificates', everySeconds: autoReload, refresh: () => tls.refresh() });
       log.info('listeners speak TLS', { certificateValidTo: tls.validTo });
     }
-    if (config.authentication.enable) {
-      const verifier = new TokenVerifier(config.authentication.jwtConfig, clock);
+    const verifier = loaded.newVerifier?.();
+    if (verifier !== undefined) {
       this.identity = verifier;
       this.#verifier = verifier;
       this.#parts.push({ name: 'token key', everySeconds: autoReload, refresh: () => verifier.refresh() });
     } else {
       this.identity = NO_IDENTITY;
     }
-    if (config.authorization.enable) {
+    if (this.#readPolicy !== undefined) {
       this.#refreshPolicy();
       const everySeconds = config.authorization.autoReload;
       this.#parts.push({ name: 'policy', everySeconds, refresh: () => this.#refreshPolicy() });
@@ -133,7 +151,8 @@ export class Security {
     const name = data === '' ? file : 'AUTHORIZATION_POLICY_DATA';
     const text = textOf({ name: 'AUTHORIZATION_FILE_PATH', data, file });
     if (text === this.#policyText) return false;
-    const policy = readPolicy(name, text);
+    const policy = this.#readPolicy?.(name, text);
+    if (policy === undefined) return false;
     this.#policyText = text;
     this.#policy = policy;
     this.#gate?.replace(policy);

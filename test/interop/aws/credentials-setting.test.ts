@@ -5,8 +5,8 @@ import { refusal, startAwsServer } from './aws-server.js';
 
 it('several pairs of CONNECTORS_AWS_CREDENTIALS come in, each with its own secret alone', async () => {
   const environment = { CONNECTORS_AWS_CREDENTIALS: 'AKIDONE=first=/+,AKIDTWO=second' };
-  const { credentials } = readConfig({ environment, file: undefined, flags: new Map(), all: false }).config
-    .connectors.aws;
+  const { config } = await readConfig({ environment, flags: new Map(), all: false });
+  const { credentials } = config.connectors.aws;
   const server = await startAwsServer({ config: { credentials } });
   const as = (accessKeyId: string, secretAccessKey: string): SQSClient =>
     new SQSClient({
