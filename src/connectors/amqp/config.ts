@@ -103,6 +103,13 @@ export const amqpConfigSchema = z.object({
     .regex(/^\d+\.\d+\.\d+$/)
     .default('3.13.7')
     .describe('RabbitMQ version in the greeting; clients choose features by it.'),
+  defaultQueueType: z
+    .enum(['classic', 'quorum', 'stream'])
+    .default('classic')
+    .describe(
+      'What durable queues become that are declared without `x-queue-type`, in virtual hosts that have no default queue type of ' +
+        'their own.',
+    ),
   exchanges: declaredExchanges,
   queues: declaredQueues,
   bindings: declaredBindings,

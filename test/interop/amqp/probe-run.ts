@@ -21,7 +21,7 @@ export async function runProbe(
         authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}`,
         'content-type': 'application/json',
       },
-      body: JSON.stringify(input),
+      ...(method !== 'GET' && { body: JSON.stringify(input) }),
     });
     await answer.arrayBuffer();
     return `HTTP ${String(answer.status)}`;

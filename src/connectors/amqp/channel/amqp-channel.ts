@@ -236,7 +236,7 @@ export class AmqpChannel {
       if (ackTimeoutMs > 0) this.#timeouts().add(tag, ackTimeoutMs);
     }
     const { body } = delivery.message;
-    const { route, properties } = this.partsOf(delivery, queue);
+    const { route, properties } = this.partsOf(delivery, queue, 'consumer');
     this.host.writer.deliver(this.number, consumer.tagBytes, tag, delivery.redelivered, {
       route,
       properties,
@@ -287,18 +287,24 @@ export class AmqpChannel {
     });
   }
 
-  /** Exchange, key and properties a delivery shows. */
-  partsOf(delivery: Delivery, queue: Queue): MessageParts {
+  /** Exchange, key and properties a delivery shows. Consumers are told of deliveries before this one, a get is also told of none (measured on RabbitMQ). */
+  partsOf(delivery: Delivery, queue: Queue, to: 'consumer' | 'get'): MessageParts {
     const { frameMax } = this.host;
     const stored = partsOf(delivery.message);
     const parts =
       stored === undefined
         ? foreignParts(delivery.message, queue.name, frameMax)
         : withFittingTrail(stored, frameMax);
-    if (queue.type === 'classic') return parts;
-    return queue.type === 'quorum'
-      ? withIntegerHeader(parts, 'x-delivery-count', delivery.receiveCount - 1, frameMax)
-      : withIntegerHeader(parts, 'x-stream-offset', delivery.sequence - 1, frameMax);
+    switch (queue.type) {
+      case 'classic':
+        return parts;
+      case 'quorum':
+        return to === 'consumer' && delivery.receiveCount === 1
+          ? parts
+          : withIntegerHeader(parts, 'x-delivery-count', delivery.receiveCount - 1, frameMax);
+      case 'stream':
+        return withIntegerHeader(parts, 'x-stream-offset', delivery.sequence - 1, frameMax);
+    }
   }
 
   // Acknowledging --------------------------------------------------------------------------------------------

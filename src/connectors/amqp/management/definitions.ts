@@ -8,7 +8,7 @@ import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { userOf } from './user-routes.js';
 import { topicPatternsOf } from './topic-permission-routes.js';
-import { aboutOf, patternsOf } from './vhost-routes.js';
+import { aboutJson, aboutOf, patternsOf } from './vhost-routes.js';
 import { limitValues } from './limit-routes.js';
 import {
   globalParameters,
@@ -24,7 +24,10 @@ const SALT_BYTES = 4;
 
 /** Definitions files, RabbitMQ's form: everything that was declared, to be kept or carried to another broker. */
 export function definitionRoutes(api: Api): readonly Route[] {
-  const vhostOf = (call: ApiCall): Vhost => api.vhost(call.parameters[0], call.identity);
+  const vhostOf = (call: ApiCall): Vhost => {
+    api.requireAdministrator(call.identity);
+    return api.vhost(call.parameters[0], call.identity);
+  };
   return [
     route('GET', 'definitions', (call) => {
       api.requireAdministrator(call.identity);
@@ -67,7 +70,10 @@ function exportAll(api: Api): Json {
         tags: [...tags],
         limits: limits.of('user', name)?.values ?? {},
       })),
-    vhosts: topology.vhosts.map(({ name }) => ({ ...topology.aboutVhost(name), name })),
+    vhosts: topology.vhosts.map(({ name }) => {
+      const about = aboutJson(topology.aboutVhost(name));
+      return { name, ...about, metadata: about };
+    }),
     permissions: api.users.permissions,
     topic_permissions: api.users.topics.all,
     parameters: joined('parameters'),

@@ -1,8 +1,11 @@
-import { ReplyError } from '../wire/reply.js';
+import { isObject } from '../mapping/json-headers.js';
+import { QUEUE_TYPES } from '../mapping/queue-type.js';
 import type { VhostRecord } from '../topology/records.js';
+import type { QueueType } from '../topology/types.js';
+import { ReplyError } from '../wire/reply.js';
 import type { Api } from './api.js';
 import { badRequest, notFound } from './http-error.js';
-import type { Input } from './json-input.js';
+import { Input } from './json-input.js';
 import { listed } from './lists.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
@@ -103,21 +106,45 @@ export function patternsOf(input: Input): {
   return { configure: input.text('configure'), write: input.text('write'), read: input.text('read') };
 }
 
-/** Description and tags of a virtual host, as a request or a definitions file notes them; undefined when it says nothing. */
-export function aboutOf(input: Input): Omit<VhostRecord, 'name'> | undefined {
-  const { description, tags } = input.values;
-  if (description === undefined && tags === undefined) return undefined;
-  return { description: input.text('description', ''), tags: tagsOf(input) };
+/** What a request or a definitions file notes of a virtual host: itself, or under `metadata`. */
+export function aboutOf(input: Input): Omit<VhostRecord, 'name'> {
+  const { metadata } = input.values;
+  const said = new Input({ ...(isObject(metadata) ? metadata : {}), ...input.values });
+  const { description, tags } = said.values;
+  const defaultQueueType = defaultTypeOf(said);
+  return {
+    ...(description !== undefined || tags !== undefined
+      ? { description: said.text('description', ''), tags: tagsOf(said) }
+      : {}),
+    ...(defaultQueueType && { defaultQueueType }),
+  };
+}
+
+/** RabbitMQ's tools say `undefined` where there is none, and before 3.12 `defaultqueuetype`. */
+function defaultTypeOf(input: Input): QueueType | undefined {
+  const text = input.text('default_queue_type', input.text('defaultqueuetype', ''));
+  if (text === '' || text === 'undefined') return undefined;
+  const type = QUEUE_TYPES.find((one) => one === text);
+  if (type === undefined) throw badRequest('invalid_queue_type');
+  return type;
+}
+
+/** What is noted of a virtual host, by the API's names. */
+export function aboutJson({
+  description = '',
+  tags = [],
+  defaultQueueType,
+}: Omit<VhostRecord, 'name'>): Json {
+  return { description, tags: [...tags], ...(defaultQueueType && { default_queue_type: defaultQueueType }) };
 }
 
 function vhostJson(api: Api, name: string): Json {
-  const { description = '', tags = [] } = api.context.topology.aboutVhost(name);
+  const about = api.context.topology.aboutVhost(name);
   return {
     name,
-    description,
-    tags: [...tags],
-    default_queue_type: 'classic',
-    metadata: { description, tags: [...tags] },
+    default_queue_type: api.context.config.defaultQueueType,
+    ...aboutJson(about),
+    metadata: aboutJson(about),
     tracing: false,
     cluster_state: {},
     messages: 0,

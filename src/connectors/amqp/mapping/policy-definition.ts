@@ -1,5 +1,6 @@
 import type { FieldTable, FieldValue } from '../wire/field-table.js';
-import { ageMs, DURATION_MS_MAX, integerOf, isArgumentOf, OVERFLOW_VALUES } from './queue-arguments.js';
+import { ageMs, DURATION_MS_MAX, integerOf, OVERFLOW_VALUES } from './queue-arguments.js';
+import { isArgumentOf } from './queue-type.js';
 import type { PolicyDefinition, PolicyValue, QueueType } from '../topology/types.js';
 
 interface Setting {

@@ -1,10 +1,11 @@
 import type { LogSettings } from '../../../core/log/types.js';
 import { NOTHING } from '../../../core/queue/bounds.js';
 import type { DeadLetterReason, QueueSettings } from '../../../core/queue/types.js';
-import type { QueueType } from '../topology/types.js';
 import type { FieldTable, FieldValue } from '../wire/field-table.js';
 import { ReplyError } from '../wire/reply.js';
 import { erlangType } from './publish-properties.js';
+import type { QueueContext } from './queue-type.js';
+import { QUEUE_TYPES, queueTypeOf } from './queue-type.js';
 
 /** Ten years, RabbitMQ's bound of durations. */
 export const DURATION_MS_MAX = 315_360_000_000;
@@ -38,99 +39,6 @@ export const COMPARED_QUEUE_ARGUMENTS: readonly string[] = [
   'x-delivery-limit',
 ];
 
-const OF_EVERY_TYPE = ['x-queue-type', 'x-max-length-bytes', 'x-queue-leader-locator', 'x-consumer-timeout'];
-const OF_QUEUES = [
-  'x-expires',
-  'x-message-ttl',
-  'x-dead-letter-exchange',
-  'x-dead-letter-routing-key',
-  'x-max-length',
-  'x-overflow',
-  'x-single-active-consumer',
-];
-
-/** Arguments that each type of queue knows, as RabbitMQ. One that only another type knows is refused. */
-const KNOWN_ARGUMENTS: Readonly<Record<QueueType, ReadonlySet<string>>> = {
-  classic: new Set([
-    ...OF_EVERY_TYPE,
-    ...OF_QUEUES,
-    'x-max-priority',
-    'x-queue-mode',
-    'x-queue-version',
-    'x-queue-master-locator',
-  ]),
-  quorum: new Set([
-    ...OF_EVERY_TYPE,
-    ...OF_QUEUES,
-    'x-delivery-limit',
-    'x-quorum-initial-group-size',
-    'x-quorum-target-group-size',
-    'x-dead-letter-strategy',
-    'x-max-in-memory-length',
-    'x-max-in-memory-bytes',
-  ]),
-  stream: new Set([
-    ...OF_EVERY_TYPE,
-    'x-max-age',
-    'x-stream-max-segment-size-bytes',
-    'x-stream-filter-size-bytes',
-    'x-initial-cluster-size',
-  ]),
-};
-
-const MODULES: Readonly<Record<QueueType, string>> = {
-  classic: 'rabbit_classic_queue',
-  quorum: 'rabbit_quorum_queue',
-  stream: 'rabbit_stream_queue',
-};
-
-/** The type in a queue's arguments, checked before; classic when they name none. */
-export function queueTypeOf(table: FieldTable): QueueType {
-  const field = table.get('x-queue-type');
-  const text = field?.tag === 'S' ? Buffer.from(field.value).toString('utf8') : undefined;
-  return text === 'quorum' || text === 'stream' ? text : 'classic';
-}
-
-/** False for arguments that only queues of other types know. */
-export function isArgumentOf(type: QueueType, name: string): boolean {
-  return KNOWN_ARGUMENTS[type].has(name) || !Object.values(KNOWN_ARGUMENTS).some((names) => names.has(name));
-}
-
-/** Refuses arguments and properties that the queue's type does not go with; 406 with RabbitMQ's texts. */
-export function checkQueueType(
-  table: FieldTable,
-  context: QueueContext,
-  queue: { readonly durable: boolean; readonly exclusive: boolean; readonly autoDelete: boolean },
-): void {
-  const type = queueTypeOf(table);
-  const subject = `for queue '${context.queue}' in vhost '${context.vhost}'`;
-  for (const name of table.keys()) {
-    if (isArgumentOf(type, name)) continue;
-    throw new ReplyError(406, `invalid arg '${name}' ${subject} of queue type ${MODULES[type]}`);
-  }
-  if (type === 'classic') return;
-  const fault = !queue.durable
-    ? 'non-durable'
-    : queue.exclusive
-      ? 'exclusive-owner'
-      : queue.autoDelete
-        ? 'auto-delete'
-        : undefined;
-  if (fault !== undefined) throw new ReplyError(406, `invalid property '${fault}' ${subject}`);
-}
-
-/** Refuses a queue that the broker is to name, when its type does not go with that. */
-export function checkServerNamed(table: FieldTable): void {
-  const type = queueTypeOf(table);
-  if (type === 'classic') return;
-  throw new ReplyError(406, `Cannot declare a server-named queue for type ${MODULES[type]}`);
-}
-
-export interface QueueContext {
-  readonly vhost: string;
-  readonly queue: string;
-}
-
 /** Where a queue's dead letters go, as the route of `DeadLetterSettings`. */
 export interface DeadLetterRoute extends QueueContext {
   readonly exchange: string;
@@ -155,7 +63,7 @@ export function queueSettings(table: FieldTable, context: QueueContext): Partial
   const deliveryLimit = check.integer('x-delivery-limit', Number.MIN_SAFE_INTEGER);
   const overflow = check.overflow();
   check.integer('x-consumer-timeout', 0);
-  check.oneOf('x-queue-type', ['classic', 'quorum', 'stream'], 'queue type');
+  check.oneOf('x-queue-type', QUEUE_TYPES, 'queue type');
   check.oneOf('x-queue-mode', ['default', 'lazy'], 'queue mode');
   check.version();
   check.flag('x-single-active-consumer');

@@ -10,6 +10,7 @@ import type {
   ExchangeType,
   PolicyDefinition,
   QueueDefinition,
+  QueueType,
 } from './types.js';
 
 export const VHOST_KIND = 'amqp.vhost';
@@ -34,6 +35,8 @@ export interface VhostRecord {
   /** What administrators note of it. */
   readonly description?: string;
   readonly tags?: readonly string[];
+  /** What its queues become that name no type. */
+  readonly defaultQueueType?: QueueType;
 }
 
 export interface ExchangeRecord {

@@ -78,7 +78,7 @@ export class Topology {
     const { registry } = this.#broker;
     this.#unwatch.push(
       registry.watch(VHOST_KIND, (_key, entry) => {
-        if (entry !== undefined) this.#vhost((entry.value as VhostRecord).name);
+        if (entry !== undefined) this.#onVhost(entry.value as VhostRecord);
       }),
       registry.watch(EXCHANGE_KIND, (key, entry) =>
         this.#onExchange(key, entry as RegistryEntry<ExchangeRecord>),
@@ -88,7 +88,7 @@ export class Topology {
         this.#onBinding(key, entry as RegistryEntry<BindingRecord>),
       ),
     );
-    for (const entry of registry.list<VhostRecord>(VHOST_KIND)) this.#vhost(entry.value.name);
+    for (const entry of registry.list<VhostRecord>(VHOST_KIND)) this.#onVhost(entry.value);
     this.#vhost('/');
     this.#unwatch.push(...this.policies.start());
     for (const entry of registry.list<ExchangeRecord>(EXCHANGE_KIND)) this.#onExchange(entry.key, entry);
@@ -122,10 +122,10 @@ export class Topology {
     return this.#broker.registry.get<VhostRecord>(VHOST_KIND, percentEncode(name))?.value ?? {};
   }
 
-  /** Makes a virtual host that is there after a restart, too, whatever is in it. */
-  async createVhost(name: string, about?: Omit<VhostRecord, 'name'>): Promise<Vhost> {
+  /** Makes a virtual host that is there after a restart, too, whatever is in it. What `about` does not say stays as it was noted. */
+  async createVhost(name: string, about: Omit<VhostRecord, 'name'> = {}): Promise<Vhost> {
     const vhost = this.openVhost(name);
-    const value: VhostRecord = { ...(about ?? this.aboutVhost(name)), name };
+    const value: VhostRecord = { ...this.aboutVhost(name), ...about, name };
     await this.#broker.change([{ do: 'put', kind: VHOST_KIND, key: percentEncode(name), value }]);
     return vhost;
   }
@@ -274,6 +274,10 @@ export class Topology {
     const queue = vhost.putQueue(definition);
     this.#idle.add(queue);
     return queue;
+  }
+
+  #onVhost({ name, defaultQueueType }: VhostRecord): void {
+    this.#vhost(name).defaultQueueType = defaultQueueType;
   }
 
   #onExchange(key: string, entry: RegistryEntry<ExchangeRecord> | undefined): void {

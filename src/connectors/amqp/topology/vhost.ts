@@ -1,7 +1,7 @@
 import { EMPTY_TABLE } from '../wire/field-table.js';
 import type { Properties } from '../wire/properties.js';
 import { effectiveArguments } from '../mapping/policy-definition.js';
-import { queueTypeOf } from '../mapping/queue-arguments.js';
+import { queueTypeOf } from '../mapping/queue-type.js';
 import { BindingTable } from './binding-table.js';
 import { sameTable } from './headers-match.js';
 import { PolicySet } from './policy-set.js';
@@ -14,6 +14,7 @@ import type {
   PolicyDefinition,
   Queue,
   QueueDefinition,
+  QueueType,
 } from './types.js';
 
 /** Exchanges that every virtual host has, with their types. The default exchange `''` is not among them: it has no bindings. */
@@ -42,6 +43,8 @@ export class Vhost {
   readonly exchanges = new Map<string, Exchange>();
   readonly queues = new Map<string, Queue>();
   readonly policies = new PolicySet();
+  /** What its queues become that name no type; undefined: nobody has said. */
+  defaultQueueType: QueueType | undefined;
   readonly #sources = new Map<string, BindingTable>();
   /** Bindings by what they lead to. */
   readonly #incoming = new Map<string, Set<Binding>>();

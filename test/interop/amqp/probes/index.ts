@@ -1,5 +1,6 @@
 import { CONSUMERS_PROBES } from './consumers.js';
 import { DEAD_LETTERS_PROBES } from './dead-letters.js';
+import { DEFAULT_QUEUE_TYPES_PROBES } from './default-queue-types.js';
 import { EXCHANGES_PROBES } from './exchanges.js';
 import { BOUNDS_OF_NOTHING_PROBES } from './bounds-of-nothing.js';
 import { QUEUE_LIMITS_PROBES } from './queue-limits.js';
@@ -33,6 +34,7 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...PROTOCOL_PROBES,
   ...DELIVERIES_PROBES,
   ...QUORUM_PROBES,
+  ...DEFAULT_QUEUE_TYPES_PROBES,
   ...STREAMS_PROBES,
   ...HAND_OVER_PROBES,
   ...LIMITS_PROBES,

@@ -27,7 +27,7 @@ export async function basicGet(channel: AmqpChannel, args: MethodArgs<'basic.get
     if (!args.noAck) channel.host.settle(delivery, 'requeue');
     return;
   }
-  const { route, properties } = channel.partsOf(delivery, queue);
+  const { route, properties } = channel.partsOf(delivery, queue, 'get');
   const left = broker.queueStats(queue.channel)?.ready ?? 0;
   const tag = channel.addTaken(delivery, queue, args.noAck, ackTimeoutOf(channel.host, queue));
   const content = { route, properties, body: delivery.message.body };

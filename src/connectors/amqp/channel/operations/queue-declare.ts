@@ -1,11 +1,8 @@
-import {
-  checkQueueArguments,
-  checkQueueType,
-  checkServerNamed,
-  COMPARED_QUEUE_ARGUMENTS,
-} from '../../mapping/queue-arguments.js';
+import type { AmqpConfig } from '../../config.js';
 import { Equivalence } from '../../mapping/equivalence.js';
-import type { Queue, QueueDefinition } from '../../topology/types.js';
+import { checkQueueArguments, COMPARED_QUEUE_ARGUMENTS } from '../../mapping/queue-arguments.js';
+import { checkQueueType, checkServerNamed, saysClassic, withDefaultType } from '../../mapping/queue-type.js';
+import type { Queue, QueueDefinition, QueueType } from '../../topology/types.js';
 import type { FieldValue } from '../../wire/field-table.js';
 import type { MethodArgs } from '../../wire/methods.js';
 import { ReplyError } from '../../wire/reply.js';
@@ -24,6 +21,8 @@ import {
 import { checkReplyName } from './reply-consumer.js';
 
 type Args = MethodArgs<'queue.declare'>;
+
+const COMPARED_WITHOUT_TYPE = COMPARED_QUEUE_ARGUMENTS.filter((name) => name !== 'x-queue-type');
 
 /** queue.declare: makes a queue, or checks that the one that is there is the same; `passive` only looks. */
 export async function queueDeclare(channel: AmqpChannel, args: Args): Promise<void> {
@@ -60,9 +59,11 @@ function declareReplyName(channel: AmqpChannel, { queue, nowait }: Args): void {
   });
 }
 
-async function declare(channel: AmqpChannel, args: Args): Promise<Queue> {
+async function declare(channel: AmqpChannel, asked: Args): Promise<Queue> {
   const { host } = channel;
   const { vhost, topology } = host;
+  const byDefault = vhost.defaultQueueType ?? typeOfSetting(host.config);
+  const args: Args = { ...asked, arguments: withDefaultType(asked.arguments, byDefault, asked) };
   const name = args.queue === '' ? serverNamed(channel) : cleanName(args.queue);
   const context = { vhost: vhost.name, queue: name };
   requireDeclaration(channel, name, args);
@@ -91,6 +92,11 @@ async function declare(channel: AmqpChannel, args: Args): Promise<Queue> {
   // Another connection may have been first.
   checkEquivalent(channel, queue, args);
   return queue;
+}
+
+/** The classic type needs no saying where nobody asked for another. */
+function typeOfSetting({ defaultQueueType }: AmqpConfig): QueueType | undefined {
+  return defaultQueueType === 'classic' ? undefined : defaultQueueType;
 }
 
 /** Dead letters go from the queue to an exchange: who may not read the one or write to the other cannot ask for that. */
@@ -126,5 +132,8 @@ function checkEquivalent(channel: AmqpChannel, queue: Queue, args: Args): void {
   // An exclusive queue lives as long as its connection, whatever it was declared as.
   if (queue.owner === undefined) same.same('durable', args.durable, queue.durable);
   same.same('auto_delete', args.autoDelete, queue.autoDelete);
-  same.sameArguments(COMPARED_QUEUE_ARGUMENTS, args.arguments, queue.arguments);
+  // Classic and no type at all are the same.
+  const bothClassic = saysClassic(args.arguments) && saysClassic(queue.arguments);
+  const compared = bothClassic ? COMPARED_WITHOUT_TYPE : COMPARED_QUEUE_ARGUMENTS;
+  same.sameArguments(compared, args.arguments, queue.arguments);
 }
