@@ -15,6 +15,8 @@ export class FailingFiles implements FileLayer {
   #held: (() => void)[] | undefined;
   /** Writes of nothing but zeros that were asked for. */
   fills = 0;
+  /** Syncs of files that were asked for. */
+  syncs = 0;
   #opens: { readonly code: string; left: number } | undefined;
   /** Reported instead of the real one. */
   freeBytes: number | undefined;
@@ -81,6 +83,7 @@ export class FailingFiles implements FileLayer {
       },
       sync: (done: Done) => {
         const failed = due(this.#syncs);
+        this.syncs += 1;
         if (failed === undefined) file.sync(done);
         else setImmediate(done, failed);
       },

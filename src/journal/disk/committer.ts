@@ -10,6 +10,8 @@ import type { Segment, SegmentStore } from './segments.js';
 const IN_FLIGHT_MAX = 2;
 /** First entries up to this size are stamped again when their batch is written. */
 const RESTAMP_BYTES_MAX = 64 * 1024;
+/** A batch that nobody waits for is synced with its own write up to this size, when it follows a forced one. */
+const SIDE_BYTES_MAX = 64 * 1024;
 
 /** Where batches come from and who is told what became of them. */
 export interface BatchSource {
@@ -64,6 +66,7 @@ export class Committer {
   /** One sync of all dirty segments runs, and nothing else. */
   #syncing = false;
   #syncDue = false;
+  #forcedBefore = false;
   #failure: { readonly error: Error; readonly fatal: boolean } | undefined;
   #waiters: Waiter[] = [];
 
@@ -148,12 +151,27 @@ export class Committer {
     return this.#waiters.length > 0 || (batch.forced && this.#o.syncForced);
   }
 
+  /**
+   * Under little load a forced batch (a send) and an unforced one (its delivery and acknowledgement) take turns. Left dirty, the unforced
+   * one would cost the next sender a sync of its own behind the write. In a row of unforced ones nobody would be spared anything.
+   */
+  #sparesSync(batch: Batch): boolean {
+    return (
+      this.#o.syncForced &&
+      this.#forcedBefore &&
+      this.#inFlight.length === 0 &&
+      this.#dirty.length === 0 &&
+      batch.bytes <= SIDE_BYTES_MAX
+    );
+  }
+
   #launch(batch: Batch): void {
     const file = batch.segment.file;
     if (file === undefined) return;
+    batch.durable = this.#mustSync(batch) || this.#sparesSync(batch);
+    this.#forcedBefore = batch.forced;
     this.#inFlight.push(batch);
     batch.state = 'writing';
-    batch.durable = this.#mustSync(batch);
     batch.startedAt = performance.now();
     const { first } = batch;
     if (first !== undefined && first.byteLength <= RESTAMP_BYTES_MAX) {

@@ -191,7 +191,9 @@ describe('a disk that fails', () => {
     it(`ends writing until the store is opened again (${fail})`, async () => {
       const open = await store.open();
       await open.put('before');
+      // The second has to be synced with the next forced one.
       await open.put('loose', false);
+      await open.put('looser', false);
       if (fail === 'write') files.failWrites('EIO', 1);
       else files.failSyncs('EIO', 1);
       expect(await open.put('lost')).toBeUndefined();
@@ -205,7 +207,7 @@ describe('a disk that fails', () => {
       );
       await open.journal.close();
       const again = await store.open();
-      expect(again.replayed.map((entry) => entry.text).slice(0, 2)).toEqual(['before', 'loose']);
+      expect(again.replayed.map((entry) => entry.text).slice(0, 3)).toEqual(['before', 'loose', 'looser']);
       expect(await again.put('after')).toBeDefined();
     });
   }
@@ -249,12 +251,38 @@ describe('commits', () => {
     expect(open.journal.stats().groups).toBe(before + 1);
   });
 
-  it('of unforced entries alone are not synced', async () => {
-    const open = await store.open();
+  const SYNCS_BEFORE = 2;
+
+  /** A store with one entry and room behind it: until it is full, no file is synced but for entries. */
+  async function roomy(): Promise<OpenStore> {
+    const open = await store.open({ extentBytes: 1 << 20 });
     await open.put('first');
+    // What makes the directory a store, and the zeros behind the entry.
+    await expect.poll(() => files.syncs).toBe(SYNCS_BEFORE);
+    return open;
+  }
+
+  it('of unforced entries in a row are not synced', async () => {
+    const open = await roomy();
+    await open.put('loose', false);
     const before = open.journal.stats().syncs;
     await open.put('loose', false);
+    await open.put('loose', false);
     expect(open.journal.stats().syncs).toBe(before);
+    expect(files.syncs).toBe(SYNCS_BEFORE);
+    await open.put('forced');
+    expect(files.syncs).toBe(SYNCS_BEFORE + 1);
+  });
+
+  it('of unforced entries behind a forced one leave nothing to sync for the next one', async () => {
+    const open = await roomy();
+    const before = open.journal.stats().syncs;
+    for (let i = 0; i < 5; i++) {
+      await open.put('loose', false);
+      await open.put('forced');
+    }
+    expect(open.journal.stats().syncs).toBe(before + 10);
+    expect(files.syncs).toBe(SYNCS_BEFORE);
   });
 
   it('in interval mode are synced by the clock', async () => {
