@@ -39,6 +39,8 @@ export interface AccessPolicy {
   mayOpen(identity: Identity, vhost: string): boolean;
   /** `resource`: name of a queue or exchange; the default exchange is `amq.default`. */
   allows(identity: Identity, vhost: string, permission: Permission, resource: string): boolean;
+  /** The tags that open the management API to the user: their own, or those that the broker's rules stand for. */
+  managementTags(identity: Identity): readonly string[];
   /** Whether the broker's rules let the user write to a queue that is not known yet. */
   allowsAnyQueue(identity: Identity, vhost: string): boolean;
   /** Whether the broker's rules let the user know of the queue or exchange. RabbitMQ's permissions do not hide anything. */
@@ -59,6 +61,7 @@ export const FREE_ACCESS: AccessPolicy = {
   watch: () => () => undefined,
   mayOpen: () => true,
   allows: () => true,
+  managementTags: ({ tags }) => tags,
   sees: () => true,
   allowsAnyQueue: () => true,
   whileReadable: () => () => undefined,

@@ -1,4 +1,5 @@
 import type { Gatekeeper } from '../../../core/access/gatekeeper.js';
+import { ACCESSES } from '../../../core/access/resource.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { Identity as TokenIdentity } from '../../kit/identity.js';
 import type { QueueChannelMapping } from '../mapping/queue-channel.js';
@@ -80,6 +81,16 @@ export class ConnectorAccess implements AccessPolicy {
     const channel = channelOf(mapping, vhost, resource);
     const access = permission === 'read' ? 'read' : 'write';
     return gate.clientOf(identity.user).may({ kind: 'queue', access, channel });
+  }
+
+  /** A user's own tags were given by an administrator. Where there are no users, or tokens stand for them, rules say who is one. */
+  managementTags(identity: Identity): readonly string[] {
+    const { gate, local } = this.#options;
+    if (local.enforced && !this.#options.identity.required) return identity.tags;
+    const channel = 'amqp' as ChannelName;
+    const client = gate.clientOf(identity.user);
+    const all = ACCESSES.every((access) => client.may({ kind: 'queue', access, channel }));
+    return [all ? 'administrator' : 'management'];
   }
 
   allowsAnyQueue({ user }: Identity, vhost: string): boolean {

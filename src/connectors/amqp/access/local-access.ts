@@ -50,7 +50,7 @@ interface Rules {
  */
 export class LocalAccess implements Omit<
   AccessPolicy,
-  'asksAlways' | 'watch' | 'whileReadable' | 'sees' | 'allowsAnyQueue'
+  'asksAlways' | 'watch' | 'whileReadable' | 'managementTags' | 'sees' | 'allowsAnyQueue'
 > {
   readonly #broker: Broker;
   readonly #configured: ReadonlyMap<string, string>;

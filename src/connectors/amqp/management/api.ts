@@ -1,7 +1,9 @@
 import type { Identity } from '../access/access-policy.js';
 import { FREE_ACCESS } from '../access/access-policy.js';
 import type { LocalAccess } from '../access/local-access.js';
+import type { ConnectionInfo } from '../connection/connection-info.js';
 import type { ConnectionContext } from '../connection/context.js';
+import type { Binding } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
 import { notAuthorised, notFound } from './http-error.js';
 import { InProcessClient } from './in-process-client.js';
@@ -10,6 +12,7 @@ import { Views } from './views.js';
 
 /** Tags that open the management API (RabbitMQ's). */
 const TAGS = ['administrator', 'monitoring', 'policymaker', 'management'];
+const NOT_AUTHORISED = 'User not authorised to access object';
 
 /** What the handlers of the management API work with. */
 export class Api {
@@ -32,20 +35,25 @@ export class Api {
     this.views = new Views(context, new Rates(context.clock));
   }
 
-  /** Whether somebody may come in at all. Clients with a token have no tags; rules say what they may do. */
-  admits(identity: Identity): boolean {
-    return this.#byToken || identity.tags.some((tag) => TAGS.includes(tag));
-  }
-
-  get #byToken(): boolean {
-    return this.context.access.enforced && !this.users.enforced;
+  /** Who somebody is here, with the tags that count; undefined when that is nobody who may come in. */
+  admitted(identity: Identity): Identity | undefined {
+    const tags = this.context.access.managementTags(identity);
+    return tags.some((tag) => TAGS.includes(tag)) ? { ...identity, tags } : undefined;
   }
 
   /** 401 for anything that concerns the broker as a whole, unless it is an administrator who asks. */
   requireAdministrator(identity: Identity): void {
-    if (identity.tags.includes('administrator')) return;
-    if (this.#byToken && !this.context.access.asksAlways) return;
-    throw notAuthorised('User not authorised to access object');
+    if (!identity.tags.includes('administrator')) throw notAuthorised(NOT_AUTHORISED);
+  }
+
+  /** 401 for what the node is, unless it is a monitor who asks. */
+  requireMonitor(identity: Identity): void {
+    if (!this.monitors(identity)) throw notAuthorised(NOT_AUTHORISED);
+  }
+
+  /** Whether connections, channels and consumers of others are shown, too. */
+  monitors({ tags }: Identity): boolean {
+    return tags.includes('administrator') || tags.includes('monitoring');
   }
 
   /** A virtual host: 404 when there is none, or when the user may not see it. */
@@ -61,16 +69,21 @@ export class Api {
   }
 
   sees(vhost: Vhost, identity: Identity): boolean {
-    return (
-      identity.tags.includes('administrator') ||
-      identity.tags.includes('monitoring') ||
-      this.context.access.mayOpen(identity, vhost.name)
-    );
+    return this.monitors(identity) || this.context.access.mayOpen(identity, vhost.name);
+  }
+
+  /** One's own, or, for who monitors, any. */
+  seesConnection({ session }: ConnectionInfo, identity: Identity): boolean {
+    return this.monitors(identity) || session.identity.user === identity.user;
   }
 
   /** Under the broker's rules, queues and exchanges that a client may neither read nor write are not there for it. */
   seesResource(vhost: Vhost, identity: Identity, name: string): boolean {
     return name === '' || name.startsWith('amq.') || this.context.access.sees(identity, vhost.name, name);
+  }
+
+  seesBinding(vhost: Vhost, identity: Identity, ends: Pick<Binding, 'source' | 'destination'>): boolean {
+    return [ends.source, ends.destination.name].every((name) => this.seesResource(vhost, identity, name));
   }
 
   client(vhost: Vhost, identity: Identity): InProcessClient {

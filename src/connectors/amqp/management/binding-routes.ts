@@ -20,9 +20,7 @@ export function bindingRoutes(api: Api): readonly Route[] {
     body: listed(
       vhosts.flatMap((vhost) =>
         bindingsOf(vhost)
-          .filter(({ source, destination }) =>
-            [source, destination.name].every((name) => api.seesResource(vhost, call.identity, name)),
-          )
+          .filter((binding) => api.seesBinding(vhost, call.identity, binding))
           .map((binding) => views.binding(vhost, binding)),
       ),
       call.query,
@@ -67,6 +65,7 @@ function endsOf(api: Api, call: ApiCall, kind: 'q' | 'e'): Ends {
   const destination: Destination = { kind: kind === 'q' ? 'queue' : 'exchange', name };
   const there = kind === 'q' ? vhost.queues.has(name) : vhost.exchanges.has(name);
   if (!there || (source !== '' && !vhost.exchanges.has(source))) throw notFound();
+  if (!api.seesBinding(vhost, call.identity, { source, destination })) throw notFound();
   return { vhost, source, destination };
 }
 

@@ -10,12 +10,12 @@ import { connectionName } from './views.js';
 /** Connections, their channels and consumers: list, look, close. */
 export function connectionRoutes(api: Api): readonly Route[] {
   const { views } = api;
+  // Of others only to who monitors, as in RabbitMQ; asked for by name they are refused.
   const seen = (call: ApiCall): readonly ConnectionInfo[] =>
-    views.connections().filter(({ session }) => api.sees(session.vhost, call.identity));
+    views.connections().filter((info) => api.seesConnection(info, call.identity));
   const named = (call: ApiCall): ConnectionInfo => {
-    const found = seen(call).find((info) => connectionName(info) === call.parameters[0]);
-    if (found === undefined) throw notFound();
-    return found;
+    const found = views.connections().find((info) => connectionName(info) === call.parameters[0]);
+    return checked(api, call, found);
   };
   const inVhost = (call: ApiCall): readonly ConnectionInfo[] => {
     const vhost = api.vhost(call.parameters[0], call.identity);
@@ -53,14 +53,15 @@ export function connectionRoutes(api: Api): readonly Route[] {
         seen(call).filter(({ session }) => session.identity.user === call.parameters[0]),
       ),
     ),
-    route('DELETE', 'connections/username/:', (call) => closeAll(api, call, seen(call))),
+    route('DELETE', 'connections/username/:', (call) => closeAll(api, call)),
     route('GET', 'vhosts/:/connections', (call) => connections(call, inVhost(call))),
     route('GET', 'vhosts/:/channels', (call) => channels(call, inVhost(call))),
     route('GET', 'channels', (call) => channels(call, seen(call))),
     route('GET', 'channels/:', (call) => {
-      for (const info of seen(call)) {
+      for (const info of views.connections()) {
         for (const channel of info.session.channels.all()) {
           if (`${connectionName(info)} (${channel.number})` !== call.parameters[0]) continue;
+          checked(api, call, info);
           const mine = views.consumers().filter((place) => place.channel === channel);
           return {
             body: {
@@ -77,9 +78,16 @@ export function connectionRoutes(api: Api): readonly Route[] {
   ];
 }
 
+/** 404 for a connection that is not there, 401 for one that the user may not look at. */
+function checked(api: Api, call: ApiCall, info: ConnectionInfo | undefined): ConnectionInfo {
+  if (info === undefined) throw notFound();
+  if (!api.seesConnection(info, call.identity)) api.requireMonitor(call.identity);
+  return info;
+}
+
 /** Those of one user. */
-function closeAll(api: Api, call: ApiCall, infos: readonly ConnectionInfo[]): ApiAnswer {
-  for (const info of infos) {
+function closeAll(api: Api, call: ApiCall): ApiAnswer {
+  for (const info of api.views.connections()) {
     if (info.session.identity.user === call.parameters[0]) close(api, call, info);
   }
   return {};

@@ -32,7 +32,9 @@ export function exchangeRoutes(api: Api): readonly Route[] {
           : [...vhost.bindingsFrom(name)];
     return {
       body: listed(
-        found.map((binding) => views.binding(vhost, binding)),
+        found
+          .filter((binding) => api.seesBinding(vhost, call.identity, binding))
+          .map((binding) => views.binding(vhost, binding)),
         call.query,
       ),
     };

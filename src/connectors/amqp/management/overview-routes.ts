@@ -1,4 +1,6 @@
 import { EXCHANGE_TYPES } from '../topology/types.js';
+import type { Vhost } from '../topology/vhost.js';
+import { requirePermission } from '../channel/operations/access.js';
 import type { Api } from './api.js';
 import { notFound } from './http-error.js';
 import { Input } from './json-input.js';
@@ -26,8 +28,12 @@ export function overviewRoutes(api: Api): readonly Route[] {
         return {};
       }),
     ),
-    route('GET', 'nodes', () => ({ body: [node(api)] })),
+    route('GET', 'nodes', (call) => {
+      api.requireMonitor(call.identity);
+      return { body: [node(api)] };
+    }),
     route('GET', 'nodes/:', (call) => {
+      api.requireMonitor(call.identity);
       if (call.parameters[0] !== NODE) throw notFound();
       return { body: node(api) };
     }),
@@ -92,6 +98,7 @@ function alarms(api: Api): ApiAnswer {
 async function aliveness(api: Api, call: ApiCall): Promise<ApiAnswer> {
   const vhost = api.vhost(call.parameters[0], call.identity);
   const client = api.client(vhost, call.identity);
+  requirePermission(client, 'read', 'queue', TEST_QUEUE);
   await client.call('queue.declare', {
     ticket: 0,
     queue: TEST_QUEUE,
@@ -117,9 +124,11 @@ async function aliveness(api: Api, call: ApiCall): Promise<ApiAnswer> {
 function overview(api: Api, { identity }: ApiCall): Json {
   const { context, views } = api;
   const vhosts = api.vhosts(identity);
-  const connections = views.connections().filter(({ session }) => api.sees(session.vhost, identity));
+  const connections = views.connections().filter((info) => api.seesConnection(info, identity));
+  const seen = <T extends { readonly name: string }>(vhost: Vhost, all: Iterable<T>): readonly T[] =>
+    [...all].filter(({ name }) => api.seesResource(vhost, identity, name));
   const queues = vhosts.flatMap((vhost) =>
-    [...vhost.queues.values()].map((queue) => views.queue(vhost, queue)),
+    seen(vhost, vhost.queues.values()).map((queue) => views.queue(vhost, queue)),
   );
   const sum = (field: string): number => queues.reduce((total, queue) => total + Number(queue[field]), 0);
   const stat = (name: string): number =>
@@ -165,20 +174,23 @@ function overview(api: Api, { identity }: ApiCall): Json {
       channels: connections.reduce((total, { session }) => total + session.channels.count, 0),
       connections: connections.length,
       consumers: queues.reduce((total, queue) => total + Number(queue['consumers']), 0),
-      exchanges: vhosts.reduce((total, vhost) => total + vhost.exchanges.size + 1, 0),
+      exchanges: vhosts.reduce((total, vhost) => total + seen(vhost, vhost.exchanges.values()).length + 1, 0),
       queues: queues.length,
     },
     statistics_db_event_queue: 0,
-    node: NODE,
-    listeners: api.listeners().map(({ name, host, port }) => ({
-      node: NODE,
-      protocol: protocolOf(name),
-      ip_address: host,
-      port,
-      socket_opts: {},
-    })),
-    contexts: [],
+    ...(api.monitors(identity) ? place(api) : {}),
   };
+}
+
+function place(api: Api): Json {
+  const listeners = api.listeners().map(({ name, host, port }) => ({
+    node: NODE,
+    protocol: protocolOf(name),
+    ip_address: host,
+    port,
+    socket_opts: {},
+  }));
+  return { node: NODE, listeners, contexts: [] };
 }
 
 function node(api: Api): Json {

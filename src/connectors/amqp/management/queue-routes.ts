@@ -57,7 +57,9 @@ export function queueRoutes(api: Api): readonly Route[] {
       const bindings = [defaultBinding(queue), ...vhost.bindingsTo({ kind: 'queue', name: queue.name })];
       return {
         body: listed(
-          bindings.map((binding) => views.binding(vhost, binding)),
+          bindings
+            .filter((binding) => api.seesBinding(vhost, call.identity, binding))
+            .map((binding) => views.binding(vhost, binding)),
           call.query,
         ),
       };

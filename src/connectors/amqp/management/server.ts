@@ -1,23 +1,12 @@
 import { HttpListener, DEFAULT_HTTP_LIMITS } from '../../kit/http-listener.js';
 import type { HttpExchange } from '../../kit/http-listener.js';
 import type { Identity } from '../access/access-policy.js';
+import { allRoutes } from './all-routes.js';
 import type { Api } from './api.js';
-import { bindingRoutes } from './binding-routes.js';
-import { connectionRoutes } from './connection-routes.js';
-import { definitionRoutes } from './definitions.js';
-import { exchangeRoutes } from './exchange-routes.js';
 import { HttpError, httpErrorOf, notAuthorised, notFound } from './http-error.js';
 import { Input, parseInput } from './json-input.js';
-import { overviewRoutes } from './overview-routes.js';
-import { limitRoutes } from './limit-routes.js';
-import { parameterRoutes } from './parameter-routes.js';
-import { policyRoutes } from './policy-routes.js';
-import { queueRoutes } from './queue-routes.js';
 import type { ApiAnswer } from './routes.js';
 import { RouteTable } from './routes.js';
-import { topicPermissionRoutes } from './topic-permission-routes.js';
-import { userRoutes } from './user-routes.js';
-import { permissionRoutes, vhostRoutes } from './vhost-routes.js';
 
 /** Definitions files and messages come as one body. */
 const BODY_BYTES_MAX = 128 * 1024 * 1024;
@@ -34,21 +23,7 @@ export class ManagementServer {
 
   constructor(api: Api, host: string, port: number) {
     this.#api = api;
-    this.#routes = new RouteTable([
-      ...overviewRoutes(api),
-      ...queueRoutes(api),
-      ...exchangeRoutes(api),
-      ...bindingRoutes(api),
-      ...connectionRoutes(api),
-      ...userRoutes(api),
-      ...vhostRoutes(api),
-      ...permissionRoutes(api),
-      ...policyRoutes(api),
-      ...parameterRoutes(api),
-      ...limitRoutes(api),
-      ...topicPermissionRoutes(api),
-      ...definitionRoutes(api),
-    ]);
+    this.#routes = new RouteTable(allRoutes(api));
     const { clock, log, tls } = api.context;
     this.listener = new HttpListener({
       host,
@@ -107,12 +82,17 @@ export class ManagementServer {
     const colon = login.indexOf(':');
     if (colon < 0) {
       if (access.enforced) throw notAuthorised('Login failed');
-      return { user: 'guest', tags: ['administrator'] };
+      return this.#admitted({ user: 'guest', tags: ['administrator'] });
     }
     const [user, password] = [login.slice(0, colon), login.slice(colon + 1)];
     const identity = await access.login({ mechanism: 'PLAIN', user, password });
-    if (identity === undefined || !this.#api.admits(identity)) throw notAuthorised('Login failed');
-    return identity;
+    return this.#admitted(identity);
+  }
+
+  #admitted(identity: Identity | undefined): Identity {
+    const admitted = identity && this.#api.admitted(identity);
+    if (admitted === undefined) throw notAuthorised('Login failed');
+    return admitted;
   }
 }
 
