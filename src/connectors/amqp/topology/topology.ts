@@ -164,27 +164,34 @@ export class Topology {
   }
 
   /**
-   * Makes a queue and its channel, unless it is there by now; gives the queue that is there afterwards. Messages and
-   * settings of an existing channel (an alias, or made by another protocol) are left alone.
+   * Makes a queue and its channel, unless it is there by now; gives the queue that is there afterwards. `define` says what it
+   * is, or refuses it, knowing how many queues there are, with those that are being made. Messages and settings of an existing
+   * channel (an alias, or made by another protocol) are left alone.
    */
-  async createQueue(vhost: Vhost, definition: QueueDefinition): Promise<Queue> {
-    return this.#locks.run([queueLock(vhost, definition.name)], async () => {
-      const known = vhost.queues.get(definition.name);
+  async createQueue(vhost: Vhost, name: string, define: (queues: number) => QueueDefinition): Promise<Queue> {
+    return this.#locks.run([queueLock(vhost, name)], async () => {
+      const known = vhost.queues.get(name);
       if (known !== undefined) return known;
-      const made = vhost.resolve(definition);
-      const changes: Change[] = [creationOf(vhost.name, definition, made)];
-      if (isDurable(definition)) {
-        const key = resourceKey(vhost.name, definition.name);
-        changes.push({ do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) });
-      }
-      await this.#broker.change(changes);
-      const queue = this.#putQueue(vhost, definition);
-      // A policy may have changed meanwhile.
-      if (!sameTable(queue.effective, made.effective)) {
-        await this.#broker.change(updateOf(this.#broker, vhost.name, queue));
-      }
-      return queue;
+      const definition = define(vhost.queueCount);
+      const release = vhost.expectQueue(name);
+      return this.#makeQueue(vhost, definition).finally(release);
     });
+  }
+
+  async #makeQueue(vhost: Vhost, definition: QueueDefinition): Promise<Queue> {
+    const made = vhost.resolve(definition);
+    const changes: Change[] = [creationOf(vhost.name, definition, made)];
+    if (isDurable(definition)) {
+      const key = resourceKey(vhost.name, definition.name);
+      changes.push({ do: 'put', kind: QUEUE_KIND, key, value: queueRecord(vhost.name, definition) });
+    }
+    await this.#broker.change(changes);
+    const queue = this.#putQueue(vhost, definition);
+    // A policy may have changed meanwhile.
+    if (!sameTable(queue.effective, made.effective)) {
+      await this.#broker.change(updateOf(this.#broker, vhost.name, queue));
+    }
+    return queue;
   }
 
   /** Deletes a queue with its messages and bindings, and auto-delete exchanges that lose their last binding. */

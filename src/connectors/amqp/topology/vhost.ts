@@ -45,6 +45,8 @@ export class Vhost {
   readonly policies = new PolicySet();
   /** What its queues become that name no type; undefined: nobody has said. */
   defaultQueueType: QueueType | undefined;
+  /** Names of queues that are being made. */
+  readonly #expected = new Set<string>();
   readonly #sources = new Map<string, BindingTable>();
   /** Bindings by what they lead to. */
   readonly #incoming = new Map<string, Set<Binding>>();
@@ -65,7 +67,19 @@ export class Vhost {
     }
   }
 
+  /** Queues there are, and those on their way: bounds are for both. */
+  get queueCount(): number {
+    return this.queues.size + this.#expected.size;
+  }
+
+  /** A queue is being made and counts from now on; the function takes it back when it did not come. */
+  expectQueue(name: string): () => void {
+    this.#expected.add(name);
+    return () => void this.#expected.delete(name);
+  }
+
   putQueue(definition: QueueDefinition): Queue {
+    this.#expected.delete(definition.name);
     const known = this.queues.get(definition.name);
     if (known !== undefined) return known;
     const queue: Queue = {

@@ -65,7 +65,6 @@ async function declare(channel: AmqpChannel, asked: Args): Promise<Queue> {
   const byDefault = vhost.defaultQueueType ?? typeOfSetting(host.config);
   const args: Args = { ...asked, arguments: withDefaultType(asked.arguments, byDefault, asked) };
   const name = args.queue === '' ? serverNamed(channel) : cleanName(args.queue);
-  const context = { vhost: vhost.name, queue: name };
   requireDeclaration(channel, name, args);
   const known = vhost.queues.get(name);
   if (known !== undefined) {
@@ -75,23 +74,31 @@ async function declare(channel: AmqpChannel, asked: Args): Promise<Queue> {
   if (name.startsWith('amq.') && args.queue !== '') {
     throw new ReplyError(403, `queue name '${name}' contains reserved prefix 'amq.*'`);
   }
-  host.limits.requireQueue(vhost.name, vhost.queues.size, name);
-  const definition: QueueDefinition = {
+  const queue = await topology.createQueue(vhost, name, (queues) => {
+    host.limits.requireQueue(vhost.name, queues, name);
+    return definitionOf(channel, name, args);
+  });
+  if (queue.owner === host.connectionId) host.exclusiveQueues.add(queue);
+  // Another connection may have been first.
+  checkEquivalent(channel, queue, args);
+  return queue;
+}
+
+/** What a queue of that name would be; 406 when it cannot be that. */
+function definitionOf({ host }: AmqpChannel, name: string, args: Args): QueueDefinition {
+  const context = { vhost: host.vhost.name, queue: name };
+  const channel = host.topology.channelOf(host.vhost, name);
+  checkQueueArguments(args.arguments, context);
+  if (args.queue === '') checkServerNamed(args.arguments);
+  checkQueueType(args.arguments, context, args);
+  return {
     name,
-    channel: topology.channelOf(vhost, name),
+    channel,
     durable: args.durable,
     owner: args.exclusive ? host.connectionId : undefined,
     autoDelete: args.autoDelete,
     arguments: args.arguments,
   };
-  checkQueueArguments(args.arguments, context);
-  if (args.queue === '') checkServerNamed(args.arguments);
-  checkQueueType(args.arguments, context, args);
-  const queue = await topology.createQueue(vhost, definition);
-  if (queue.owner === host.connectionId) host.exclusiveQueues.add(queue);
-  // Another connection may have been first.
-  checkEquivalent(channel, queue, args);
-  return queue;
 }
 
 /** The classic type needs no saying where nobody asked for another. */
