@@ -12,7 +12,7 @@ export interface BenchOptions {
 
 export const HELP = `npm run bench -- [options]
 
-  --only LIST      measures to run, by the beginning of their id: core, core-send, amqp, sqs, sqs-send1, pubsub,
+  --only LIST      measures to run, by the beginning of their id: core, core-send, amqp, sqs, sqs-send1, sns, pubsub,
                    native, cluster, memory, latency … (default: all)
   --peers LIST     rabbitmq, fauxqs, fauxqs-sqlite, emulator, nats, nats-r3,
                    cluster-owner, or none (default: all that are installed)

@@ -3,6 +3,7 @@ import { emulator } from '../server/emulator.js';
 import { http2Echo, httpEcho } from '../server/echo.js';
 import { fauxqs, fauxqsSqlite } from '../server/fauxqs.js';
 import { nats } from '../server/nats.js';
+import { polymqSigned } from '../server/polymq.js';
 import { rabbitmq } from '../server/rabbitmq.js';
 import type { Contender } from '../server/server.js';
 
@@ -84,23 +85,63 @@ export const WIRE_MEASURES: readonly WireMeasure[] = [
     id: 'sqs-send1',
     load: 'sqs-send1',
     wire: 'aws',
-    phases: ['SQS send one by one', 'SQS receive 10 + delete 10'],
+    ours: polymqSigned,
+    phases: ['SQS send one by one, signatures checked', 'SQS receive 10 + delete 10 behind it'],
     against: [
-      { contender: httpEcho, load: 'http-echo', phase: 0, atLeast: 0.5 },
+      { contender: httpEcho, load: 'http-echo', phase: 0, atLeast: 0.45 },
       { contender: fauxqs, phase: 0, atLeast: 1.3 },
       { contender: fauxqsSqlite, phase: 0, atLeast: 10 },
       { contender: fauxqs, phase: 1 },
     ],
   },
   {
+    id: 'sqs-unsigned1',
+    load: 'sqs-send1',
+    wire: 'aws',
+    phases: ['SQS send one by one, signatures not checked'],
+    against: [{ contender: httpEcho, load: 'http-echo', phase: 0, atLeast: 0.6 }],
+  },
+  {
     id: 'sqs-send10',
     load: 'sqs-send10',
     wire: 'aws',
-    phases: ['SQS send in tens', 'SQS receive 10 + delete 10'],
+    ours: polymqSigned,
+    phases: ['SQS send in tens, signatures checked', 'SQS receive 10 + delete 10 behind it'],
     against: [
-      { contender: fauxqs, phase: 0, atLeast: 1.5 },
+      { contender: fauxqs, phase: 0, atLeast: 2 },
+      { contender: fauxqsSqlite, phase: 0, atLeast: 40 },
       { contender: fauxqs, phase: 1 },
     ],
+  },
+  {
+    id: 'sqs-shallow',
+    load: 'sqs-shallow',
+    wire: 'aws',
+    ours: polymqSigned,
+    phases: ['SQS receive 10 + delete 10 from a backlog of 1 000, signatures checked'],
+    against: [{ contender: fauxqs, phase: 0, atLeast: 2 }],
+  },
+  {
+    id: 'sqs-deep',
+    load: 'sqs-deep',
+    wire: 'aws',
+    ours: polymqSigned,
+    phases: ['SQS receive 10 + delete 10 from a backlog of 200 000, signatures checked'],
+    against: [{ contender: fauxqs, phase: 0, atLeast: 20 }],
+    messagesMax: 200_000,
+  },
+  {
+    id: 'sns-publish10',
+    load: 'sns-publish10',
+    wire: 'aws',
+    ours: polymqSigned,
+    phases: ['SNS publish in tens to 3 queues, signatures checked', 'SQS receive 10 + delete 10 of all 3'],
+    against: [
+      { contender: fauxqs, phase: 0, atLeast: 2 },
+      { contender: fauxqs, phase: 1 },
+    ],
+    // Each is three deliveries.
+    messagesMax: 60_000,
   },
   {
     id: 'pubsub-publish1',
@@ -186,7 +227,14 @@ export const WIRE_MEASURES: readonly WireMeasure[] = [
 
 /** End-to-end at 200 messages a second over each wire. */
 export const LATENCY_MEASURES = [
-  { id: 'latency-sqs', load: 'sqs-latency', wire: 'aws', title: 'SQS', peer: fauxqs },
+  {
+    id: 'latency-sqs',
+    load: 'sqs-latency',
+    wire: 'aws',
+    title: 'SQS, signatures checked,',
+    ours: polymqSigned,
+    peer: fauxqs,
+  },
   { id: 'latency-pubsub', load: 'pubsub-latency', wire: 'gcp', title: 'Pub/Sub', peer: emulator },
   { id: 'latency-amqp', load: 'amqp-latency', wire: 'amqp', title: 'AMQP', peer: rabbitmq, noWorse: true },
   {

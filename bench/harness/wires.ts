@@ -63,7 +63,7 @@ export async function measureLatency(
     peer !== undefined && wanted(peer, options)
       ? await measure({ contender: peer, load, wire, options })
       : undefined;
-  const ours = await measure({ contender: polymq, load, wire, options });
+  const ours = await measure({ contender: 'ours' in one ? one.ours : polymq, load, wire, options });
   const peerNote =
     theirs === undefined
       ? ''

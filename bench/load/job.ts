@@ -68,6 +68,23 @@ export async function phase(name: string, job: LoadJob, work: () => Promise<numb
   };
 }
 
+/** Several phases as one. */
+export function together(phases: readonly Phase[]): Phase {
+  const sum = (of: (one: Phase) => number): number => phases.reduce((total, one) => total + of(one), 0);
+  const seconds = sum((one) => one.seconds);
+  const messages = sum((one) => one.messages);
+  const cores = (of: (one: Phase) => number): number => sum((one) => of(one) * one.seconds) / seconds;
+  return {
+    name: phases[0]?.name ?? '',
+    messages,
+    seconds,
+    perSecond: messages / seconds,
+    serverCores: cores((one) => one.serverCores),
+    generatorCores: cores((one) => one.generatorCores),
+    otherCores: cores((one) => one.otherCores),
+  };
+}
+
 function ownSeconds(): number {
   const usage = process.cpuUsage();
   return (usage.user + usage.system) / 1_000_000;

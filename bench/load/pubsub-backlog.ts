@@ -1,6 +1,6 @@
 import { Ledger } from '../client/ledger.js';
 import { pubsubPublishTemplate, type PubSubConnection } from '../client/pubsub.js';
-import { phase, waitUntil, type Load, type LoadJob, type Phase, type Run } from './job.js';
+import { phase, together, waitUntil, type Load, type LoadJob, type Phase, type Run } from './job.js';
 import { create, openAll, pick, publishOnce, Puller, remove, type Names } from './pubsub.js';
 
 const BATCH = 100;
@@ -72,23 +72,6 @@ async function drain(
   // It waits for its last acknowledgements a fixed while, which is longer than a shallow backlog takes.
   await puller?.stop();
   return drained;
-}
-
-/** Several phases as one. */
-function together(phases: readonly Phase[]): Phase {
-  const sum = (of: (one: Phase) => number): number => phases.reduce((total, one) => total + of(one), 0);
-  const seconds = sum((one) => one.seconds);
-  const messages = sum((one) => one.messages);
-  const cores = (of: (one: Phase) => number): number => sum((one) => of(one) * one.seconds) / seconds;
-  return {
-    name: phases[0]?.name ?? '',
-    messages,
-    seconds,
-    perSecond: messages / seconds,
-    serverCores: cores((one) => one.serverCores),
-    generatorCores: cores((one) => one.generatorCores),
-    otherCores: cores((one) => one.otherCores),
-  };
 }
 
 function result(pull: Phase, ledger: Ledger): Run {

@@ -1,52 +1,59 @@
-import { BODY_BYTES, SEQUENCE_DIGITS, writeSequence } from '../client/body.js';
+import { BODY_BYTES } from '../client/body.js';
 import { Http1Connection } from '../client/http1.js';
 import { Ledger } from '../client/ledger.js';
 import {
   md5,
   SqsConnection,
+  sqsSendAction,
   sqsSendTemplate,
+  type Signatures,
+  type SendTemplate,
   type SqsBatchAnswer,
-  type SqsReceived,
   type SqsSent,
-  type SqsTemplate,
 } from '../client/sqs.js';
 import { percentile } from '../harness/stats.js';
-import { expect, paced, phase, waitUntil, type Load, type RunContext } from './job.js';
+import { expect, paced, phase, waitUntil, type Load, type LoadJob, type RunContext } from './job.js';
+import { Drain, receiveAndDelete, sqsQueue, type SqsQueue } from './sqs-drain.js';
 
+/** What one request each keeps a core busy with, also while the disk is waited for. */
+const CONNECTIONS_ONE_BY_ONE = 64;
 const CONNECTIONS = 16;
 const RECEIVERS_AT_LOW_LOAD = 2;
 /** Enough that a pause of the server of 300 ms keeps no send back. */
 const SENDERS_AT_LOW_LOAD = 64;
 const LATENCY_PER_SECOND = 200;
 const MD5_CHECK_EVERY = 16;
-const BATCH_MAX = 10;
+export const BATCH_MAX = 10;
+/** More than any server here takes in a second; what comes above is signed as it is sent. */
+const SIGNED_AHEAD_PER_SECOND = 50_000;
 
-/** Sends one by one on 16 connections, then drains in tens. */
-export const sqsSend1: Load = (context) => sendThenDrain(context, 1);
+/** Sends one by one on 64 connections, then drains in tens. */
+export const sqsSend1: Load = (context) => sendThenDrain(context, 1, CONNECTIONS_ONE_BY_ONE);
 
 /** Sends in tens on 16 connections, then drains in tens. */
-export const sqsSend10: Load = (context) => sendThenDrain(context, BATCH_MAX);
+export const sqsSend10: Load = (context) => sendThenDrain(context, BATCH_MAX, CONNECTIONS);
 
-async function sendThenDrain({ job, label }: RunContext, batch: number) {
+async function sendThenDrain({ job, label }: RunContext, batch: number, connectionsCount: number) {
   const ledger = new Ledger();
-  const connections = await openAll(job.port, CONNECTIONS);
-  const queueUrl = await first(connections).createQueue(`bench-${label}`);
+  const connections = await openAll(job.port, connectionsCount);
+  const queue = await sqsQueue(first(connections), `bench-${label}`);
+  const senders = sqsSenders(connections, queue, batch, ledger);
+  const signatures = signAhead(senders, job);
   const send = await phase(`send${String(batch)}`, job, async () => {
     const end = performance.now() + job.seconds * 1000;
     const goOn = () => performance.now() < end && ledger.sent < job.messagesMax;
-    await Promise.all(connections.map((connection) => sender({ connection, queueUrl, batch, ledger, goOn })));
+    await Promise.all(senders.map((sender) => sendAll(sender, goOn, signatures)));
     return ledger.confirmed;
   });
+  const receivers = connections.slice(0, CONNECTIONS);
   const drain = await phase('recv10+del10', job, async () => {
     const end = performance.now() + job.drainSecondsMax * 1000;
-    const goOn = () => performance.now() < end && ledger.received < ledger.confirmed;
-    await Promise.all(
-      connections.map((connection) => drainer({ connection, queueUrl, ledger, goOn, waitSeconds: 0 })),
-    );
+    const toDrain = new Drain(ledger.confirmed, () => performance.now() < end);
+    await Promise.all(receivers.map((connection) => toDrain.run(connection, queue, ledger)));
     return ledger.received;
   });
   const drained = ledger.received >= ledger.confirmed;
-  await first(connections).call('DeleteQueue', { QueueUrl: queueUrl });
+  await first(connections).call('DeleteQueue', { QueueUrl: queue.url });
   for (const connection of connections) connection.close();
   return { phases: [send, drain], counts: ledger.counts(), drained };
 }
@@ -54,36 +61,31 @@ async function sendThenDrain({ job, label }: RunContext, batch: number) {
 /** 200 single sends a second, two long-polling receivers: the way from send to receive. */
 export const sqsLatency: Load = async ({ job, label }) => {
   const ledger = new Ledger(true);
-  const senders = await openAll(job.port, SENDERS_AT_LOW_LOAD);
+  const connections = await openAll(job.port, SENDERS_AT_LOW_LOAD);
   const receivers = await openAll(job.port, RECEIVERS_AT_LOW_LOAD);
-  const queueUrl = await first(senders).createQueue(`bench-${label}`);
-  const templates = new Map(senders.map((one) => [one, sqsSendTemplate(one, queueUrl, 1)]));
+  const queue = await sqsQueue(first(connections), `bench-${label}`);
   let receiving = true;
   let failure: unknown;
   const note = (error: unknown) => (failure ??= error);
-  const receiverRuns = receivers.map((connection) =>
-    drainer({ connection, queueUrl, ledger, goOn: () => receiving, waitSeconds: 1 }).catch(note),
-  );
-  const idle = [...senders];
+  const receiverRuns = receivers.map(async (connection) => {
+    while (receiving) await receiveAndDelete({ connection, queue, ledger, waitSeconds: 1 });
+  });
+  const running = Promise.all(receiverRuns).catch(note);
+  const idle = sqsSenders(connections, queue, 1, ledger);
   const run = await phase('e2e at 200/s', job, async () => {
     await paced(LATENCY_PER_SECOND, job.seconds, () => {
-      const connection = idle.pop();
-      expect(
-        connection !== undefined,
-        'no idle connection: the server does not keep up with 200 sends a second',
-      );
-      const template = templates.get(connection);
-      if (template === undefined) return;
-      sendOnce({ connection, template, ledger, check: false }).then(() => idle.push(connection), note);
+      const sender = idle.pop();
+      expect(sender !== undefined, 'no idle connection: the server does not keep up with 200 sends a second');
+      sendOnce(sender, false).then(() => idle.push(sender), note);
     });
     await waitUntil(() => failure !== undefined || ledger.received >= ledger.sent, job.drainSecondsMax);
     return ledger.received;
   });
   receiving = false;
-  await Promise.all(receiverRuns);
+  await running;
   if (failure !== undefined) throw failure as Error;
-  await first(senders).call('DeleteQueue', { QueueUrl: queueUrl });
-  for (const connection of [...senders, ...receivers]) connection.close();
+  await first(connections).call('DeleteQueue', { QueueUrl: queue.url });
+  for (const connection of [...connections, ...receivers]) connection.close();
   const counts = ledger.counts();
   return {
     phases: [{ ...run, latencyMs: latencies(ledger) }],
@@ -95,20 +97,21 @@ export const sqsLatency: Load = async ({ job, label }) => {
 /** The same bytes as single sends, answered by a server that only sends the body back. */
 export const httpEcho: Load = async ({ job }) => {
   const ledger = new Ledger();
-  const named = await openAll(job.port, CONNECTIONS);
-  const connections = await Promise.all(named.map(() => Http1Connection.open(job.port)));
+  const named = await openAll(job.port, 1);
+  const count = CONNECTIONS_ONE_BY_ONE;
+  const connections = await Promise.all(Array.from({ length: count }, () => Http1Connection.open(job.port)));
+  const signer = first(named).signer(sqsSendAction(1));
+  const url = `http://127.0.0.1/000000000000/bench`;
+  const signatures = sqsSendTemplate(signer, url, 1).signAhead(1);
   const run = await phase('echo', job, async () => {
     const end = performance.now() + job.seconds * 1000;
     await Promise.all(
-      connections.map(async (connection, index) => {
-        const template = sqsSendTemplate(
-          named[index] ?? first(named),
-          `http://127.0.0.1/000000000000/bench`,
-          1,
-        );
+      connections.map(async (connection) => {
+        const template = sqsSendTemplate(signer, url, 1);
+        // Nobody checks the signature.
+        template.prepare([0], signatures);
         while (performance.now() < end) {
           const sequence = ledger.send();
-          writeSequence(template.request, template.sequenceOffsets[0] ?? 0, sequence);
           const answer = await connection.send(template.request);
           expect(answer.status === 200 && answer.body.length > BODY_BYTES, 'not an echo', answer.body);
           ledger.confirm(sequence);
@@ -127,89 +130,70 @@ export function latencies(ledger: Ledger) {
   return { p50: percentile(all, 0.5), p99: percentile(all, 0.99), max: percentile(all, 1) };
 }
 
-interface SenderOptions {
+export interface Sender {
   readonly connection: SqsConnection;
-  readonly queueUrl: string;
-  readonly batch: number;
+  readonly template: SendTemplate;
   readonly ledger: Ledger;
-  readonly goOn: () => boolean;
 }
 
-async function sender({ connection, queueUrl, batch, ledger, goOn }: SenderOptions): Promise<void> {
-  const template = sqsSendTemplate(connection, queueUrl, batch);
-  for (let calls = 0; goOn(); calls++) {
-    await sendOnce({ connection, template, ledger, check: calls % MD5_CHECK_EVERY === 0 });
-  }
+/** One a connection, all signed at one time. */
+export function sqsSenders(
+  connections: readonly SqsConnection[],
+  queue: SqsQueue,
+  batch: number,
+  ledger: Ledger,
+): Sender[] {
+  const signer = first(connections).signer(sqsSendAction(batch));
+  return connections.map((connection) => ({
+    connection,
+    template: sqsSendTemplate(signer, queue.url, batch),
+    ledger,
+  }));
 }
 
-interface SendOnce {
-  readonly connection: SqsConnection;
-  readonly template: SqsTemplate;
-  readonly ledger: Ledger;
-  readonly check: boolean;
+/** Signing costs the generator as much as all else it does, so it is done before. */
+export function signAhead(senders: readonly Sender[], job: LoadJob): Signatures {
+  const { template } = first(senders);
+  const messages = Math.min(job.messagesMax, Math.ceil(job.seconds * SIGNED_AHEAD_PER_SECOND));
+  return template.signAhead(Math.ceil(messages / template.batch));
 }
 
-async function sendOnce({ connection, template, ledger, check }: SendOnce): Promise<void> {
-  const { request, sequenceOffsets } = template;
-  const sequences = sequenceOffsets.map((offset) => {
-    const sequence = ledger.send();
-    writeSequence(request, offset, sequence);
-    return sequence;
-  });
-  const answer = await connection.send<SqsSent & SqsBatchAnswer<SqsSent>>(request);
-  const sent = sequences.length === 1 ? [answer] : (answer.Successful ?? []);
+export async function sendAll(sender: Sender, goOn: () => boolean, signatures?: Signatures): Promise<void> {
+  for (let calls = 0; goOn(); calls++) await sendOnce(sender, calls % MD5_CHECK_EVERY === 0, signatures);
+}
+
+async function sendOnce(
+  { connection, template, ledger }: Sender,
+  check: boolean,
+  signatures?: Signatures,
+): Promise<void> {
+  const numbers = takeNumbers(ledger, template.batch);
+  template.prepare(numbers, signatures);
+  const answer = await connection.send<SqsSent & SqsBatchAnswer<SqsSent>>(template.request);
+  const sent = numbers.length === 1 ? [answer] : (answer.Successful ?? []);
   const failed = answer.Failed?.length ?? 0;
-  expect(sent.length === sequences.length && failed === 0, 'a send failed', answer);
+  expect(sent.length === numbers.length && failed === 0, 'a send failed', answer);
   for (const one of sent)
     expect(one.MessageId !== '' && one.MD5OfMessageBody.length === 32, 'a send without an id');
   if (check) {
-    const offset = sequenceOffsets[0] ?? 0;
-    const sum = md5(request.subarray(offset, offset + BODY_BYTES));
+    const sum = md5(template.firstBody(BODY_BYTES));
     expect(sent[0]?.MD5OfMessageBody === sum, 'a send with a wrong MD5', answer);
   }
-  for (const sequence of sequences) ledger.confirm(sequence);
+  for (const number of numbers) ledger.confirm(number);
 }
 
-interface DrainerOptions {
-  readonly connection: SqsConnection;
-  readonly queueUrl: string;
-  readonly ledger: Ledger;
-  readonly goOn: () => boolean;
-  readonly waitSeconds: number;
+/** The next numbers, in one row. */
+export function takeNumbers(ledger: Ledger, count: number): number[] {
+  const numbers: number[] = [];
+  for (let i = 0; i < count; i++) numbers.push(ledger.send());
+  return numbers;
 }
 
-async function drainer({ connection, queueUrl, ledger, goOn, waitSeconds }: DrainerOptions): Promise<void> {
-  const receive = connection.request(
-    'ReceiveMessage',
-    JSON.stringify({ QueueUrl: queueUrl, MaxNumberOfMessages: BATCH_MAX, WaitTimeSeconds: waitSeconds }),
-  );
-  while (goOn()) {
-    const { Messages: messages = [] } = await connection.send<{ Messages?: SqsReceived[] }>(receive);
-    if (messages.length === 0) continue;
-    const firstMessage = messages[0];
-    expect(firstMessage?.MD5OfBody === md5(firstMessage?.Body ?? ''), 'a message with a wrong MD5');
-    for (const message of messages) {
-      expect(message.Body.length === BODY_BYTES, 'a body of another length', message.Body);
-      ledger.receive(Number(message.Body.slice(0, SEQUENCE_DIGITS)));
-    }
-    const entries = messages.map((message, index) => ({
-      Id: String(index),
-      ReceiptHandle: message.ReceiptHandle,
-    }));
-    const answer = await connection.call<SqsBatchAnswer<unknown>>('DeleteMessageBatch', {
-      QueueUrl: queueUrl,
-      Entries: entries,
-    });
-    const deleted = answer.Successful?.length ?? 0;
-    expect(deleted === entries.length && (answer.Failed?.length ?? 0) === 0, 'a delete failed', answer);
-  }
-}
-
-async function openAll(port: number, count: number): Promise<readonly SqsConnection[]> {
+export async function openAll(port: number, count: number): Promise<readonly SqsConnection[]> {
   return Promise.all(Array.from({ length: count }, () => SqsConnection.open(port)));
 }
 
-function first<T>(values: readonly T[]): T {
+export function first<T>(values: readonly T[]): T {
   const value = values[0];
   if (value === undefined) throw new Error('no connection');
   return value;

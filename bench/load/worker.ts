@@ -6,6 +6,8 @@ import { nativeEvents, nativeRequests } from './native-live.js';
 import { nativeBoth, nativeLatency, nativeUpstream, nativeUpstream100 } from './native.js';
 import { pubsubDeep, pubsubShallow } from './pubsub-backlog.js';
 import { http2Echo, pubsubLatency, pubsubPublish1, pubsubPublish100 } from './pubsub.js';
+import { snsPublish10 } from './sns.js';
+import { sqsDeep, sqsShallow } from './sqs-backlog.js';
 import { httpEcho, sqsLatency, sqsSend1, sqsSend10 } from './sqs.js';
 
 const LOADS: Readonly<Record<string, Load>> = {
@@ -31,9 +33,12 @@ const LOADS: Readonly<Record<string, Load>> = {
   'pubsub-publish1': pubsubPublish1,
   'pubsub-publish100': pubsubPublish100,
   'pubsub-shallow': pubsubShallow,
+  'sns-publish10': snsPublish10,
+  'sqs-deep': sqsDeep,
   'sqs-latency': sqsLatency,
   'sqs-send1': sqsSend1,
   'sqs-send10': sqsSend10,
+  'sqs-shallow': sqsShallow,
 };
 
 /** A run beside busier processes than this is repeated; the quietest ones count. */

@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ACCESS_KEY, SECRET_KEY } from '../client/sigv4.js';
 import { Child, SERVER_CORE } from '../harness/process.js';
 import { PRODUCT_FLAGS, REPOSITORY, workFolder } from '../harness/paths.js';
 import type { Contender, Server } from './server.js';
@@ -13,6 +14,13 @@ export const polymq: Contender = {
   start: () => start(['--all']),
 };
 
+/** The same, and SQS and SNS take nothing that the generator's key did not sign. */
+export const polymqSigned: Contender = {
+  ...polymq,
+  name: 'polymq-signed',
+  start: () => start(['--all'], { CONNECTORS_AWS_CREDENTIALS: `${ACCESS_KEY}=${SECRET_KEY}` }),
+};
+
 /** The same as a server of AMQP alone. */
 export const polymqAmqpOnly: Contender = {
   ...polymq,
@@ -20,7 +28,10 @@ export const polymqAmqpOnly: Contender = {
   start: () => start(['--connectors-amqp-enable']),
 };
 
-async function start(connectors: readonly string[]): Promise<Server> {
+async function start(
+  connectors: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const folder = workFolder('polymq');
   const env = {
     POLYMQ_HOST: '127.0.0.1',
@@ -33,6 +44,7 @@ async function start(connectors: readonly string[]): Promise<Server> {
     REST_PORT: '0',
     API_PORT: '0',
     LOG_FORMAT: 'json',
+    ...settings,
   };
   const args = [...PRODUCT_FLAGS, MAIN, 'serve', ...connectors];
   const child = new Child({ command: process.execPath, args, core: SERVER_CORE, env, cwd: folder });

@@ -1,6 +1,7 @@
-import { SEQUENCE_DIGITS, writeSequence } from '../../../bench/client/body.js';
+import { SEQUENCE_DIGITS } from '../../../bench/client/body.js';
 import {
   SqsConnection,
+  sqsSendAction,
   sqsSendTemplate,
   type SqsBatchAnswer,
   type SqsReceived,
@@ -76,14 +77,12 @@ export class SqsExercise implements Exercise {
   }
 
   async #send(connection: SqsConnection, batch: number, isDead: () => boolean): Promise<void> {
-    const { request, sequenceOffsets } = sqsSendTemplate(connection, this.#queueUrl, batch);
+    const signer = connection.signer(sqsSendAction(batch));
+    const template = sqsSendTemplate(signer, this.#queueUrl, batch);
     await untilDead(isDead, async () => {
-      const sequences = sequenceOffsets.map((offset) => {
-        const sequence = this.#track.send();
-        writeSequence(request, offset, sequence);
-        return sequence;
-      });
-      const answer = await connection.send<SqsBatchAnswer<unknown>>(request);
+      const sequences = Array.from({ length: batch }, () => this.#track.send());
+      template.prepare(sequences);
+      const answer = await connection.send<SqsBatchAnswer<unknown>>(template.request);
       if ((answer.Failed?.length ?? 0) > 0) throw new Violation(`a send failed: ${JSON.stringify(answer)}`);
       for (const sequence of sequences) this.#track.confirm(sequence);
     });
