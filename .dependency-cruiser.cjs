@@ -87,7 +87,7 @@ module.exports = {
       comment: 'a run-time package is imported by the layer it was chosen for',
       severity: 'error',
       from: { path: '^src/', pathNot: ['^src/(ops|app)/', '\\.test\\.ts$'] },
-      to: { path: '^node_modules/(pino|prom-client|yaml|commander)/' },
+      to: { path: '^node_modules/(pino|yaml|commander)/' },
     },
     {
       name: 'no-dev-packages-in-the-product',

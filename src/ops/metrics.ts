@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Registry } from 'prom-client';
 import type { BrokerFigures } from '../core/broker.js';
 import type { Broker } from '../core/broker-api.js';
 import type { QueueStats } from '../core/queue/types.js';
 import type { JournalSpace, JournalStats } from '../core/ports/journal.js';
 import type { ClusterStatus } from './cluster-status.js';
-import { clusterGauges, gaugesOf, processGauges, type DefineGauge } from './gauges.js';
+import { Exposition, type DefineGauge } from './exposition.js';
+import { clusterGauges, processGauges } from './gauges.js';
 import type { SecurityFigures } from './security/security.js';
 import type { ConnectorStatus } from '../connectors/kit/connector.js';
 
@@ -27,18 +27,18 @@ export interface MetricsSources {
 export interface Metrics {
   readonly contentType: string;
   /** The Prometheus text of this moment. */
-  render(): Promise<string>;
+  render(): string;
   stop(): void;
 }
 
-/** Builds the registry. Nothing is counted on the message path for it. */
+/** Defines what there is. Nothing is counted on the message path for it. */
 export function createMetrics(sources: MetricsSources): Metrics {
-  const registry = new Registry();
+  const exposition = new Exposition();
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
   let queues: readonly QueueStats[] = [];
 
-  const gauge = gaugesOf(registry);
+  const { gauge } = exposition;
   queueGauges(gauge, () => queues);
   brokerGauges(gauge, sources.figures);
   journalGauges(gauge, sources.journal);
@@ -48,14 +48,15 @@ export function createMetrics(sources: MetricsSources): Metrics {
   processGauges(gauge, delay, sources.version);
 
   return {
-    contentType: registry.contentType,
-    render: async () => {
+    contentType: exposition.contentType,
+    render: () => {
       // Once a scrape: the gauges share it.
       queues = sources.broker
         .queues('')
         .map((name) => sources.broker.queueStats(name))
         .filter((stats) => stats !== undefined);
-      const text = (await registry.metrics()) + familiesText(sources.connectors());
+      const families = sources.connectors().flatMap((one) => one.status().families ?? []);
+      const text = exposition.text(families);
       queues = [];
       delay.reset();
       return text;
@@ -64,42 +65,24 @@ export function createMetrics(sources: MetricsSources): Metrics {
   };
 }
 
-/** What connectors measure under names of their own, as Prometheus text. */
-function familiesText(connectors: ReturnType<MetricsSources['connectors']>): string {
-  let text = '';
-  for (const { name, help, type, samples } of connectors.flatMap((one) => one.status().families ?? [])) {
-    text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-    for (const { suffix = '', labels = {}, value } of samples) {
-      const pairs = Object.entries(labels).map(([label, at]) => `${label}=${JSON.stringify(at)}`);
-      text += `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
-    }
-  }
-  return text;
-}
-
 const DEPTHS = ['ready', 'delayed', 'inFlight'] as const;
 const DONE = ['sent', 'delivered', 'acknowledged', 'expired', 'deadLettered'] as const;
 
 function queueGauges(gauge: DefineGauge, queues: () => readonly QueueStats[]): void {
   const sum = (read: (stats: QueueStats) => number): number =>
     queues().reduce((total, stats) => total + read(stats), 0);
-  gauge('queues', 'Queues, families counted once.', [], () => [{ value: queues().length }]);
-  gauge('messages', 'Stored messages of all queues by state.', ['state'], () =>
+  gauge('queues', 'Queues, families counted once.', () => [{ value: queues().length }]);
+  gauge('messages', 'Stored messages of all queues by state.', () =>
     DEPTHS.map((state) => ({ labels: { state: snake(state) }, value: sum((stats) => stats[state]) })),
   );
-  gauge('messages_bytes', 'Bytes of all stored messages.', [], () => [
-    { value: sum((stats) => stats.bytes) },
-  ]);
-  gauge(
-    'messages_since_start',
-    'Messages of all present queues since the start, by what happened.',
-    ['event'],
-    () => DONE.map((event) => ({ labels: { event: snake(event) }, value: sum((stats) => stats[event]) })),
+  gauge('messages_bytes', 'Bytes of all stored messages.', () => [{ value: sum((stats) => stats.bytes) }]);
+  gauge('messages_since_start', 'Messages of all present queues since the start, by what happened.', () =>
+    DONE.map((event) => ({ labels: { event: snake(event) }, value: sum((stats) => stats[event]) })),
   );
-  gauge('consumers', 'Consumers of all queues.', [], () => [{ value: sum((stats) => stats.consumers) }]);
-  gauge('waiters', 'Receives that wait for a message.', [], () => [{ value: sum((stats) => stats.waiters) }]);
+  gauge('consumers', 'Consumers of all queues.', () => [{ value: sum((stats) => stats.consumers) }]);
+  gauge('waiters', 'Receives that wait for a message.', () => [{ value: sum((stats) => stats.waiters) }]);
   const help = `Messages of one queue by state; the ${QUEUES_WITH_GAUGES_MAX} deepest queues.`;
-  gauge('queue_messages', help, ['queue', 'state'], () =>
+  gauge('queue_messages', help, () =>
     [...queues()]
       .sort((a, b) => depth(b) - depth(a))
       .slice(0, QUEUES_WITH_GAUGES_MAX)
@@ -122,7 +105,7 @@ function snake(name: string): string {
 
 function brokerGauges(gauge: DefineGauge, figures: () => BrokerFigures): void {
   const one = (name: string, help: string, read: (now: BrokerFigures) => number): void =>
-    gauge(name, help, [], () => [{ value: read(figures()) }]);
+    gauge(name, help, () => [{ value: read(figures()) }]);
   one('sub_channels', 'Sub-channels of all families (FIFO groups, ordering keys).', (now) => now.subChannels);
   one('logs', 'Logs (Events Store channels, topics).', (now) => now.logs);
   one('memory_bytes', 'Messages and tables that are held in memory.', (now) => now.memoryBytes);
@@ -137,7 +120,7 @@ function brokerGauges(gauge: DefineGauge, figures: () => BrokerFigures): void {
 
 function journalGauges(gauge: DefineGauge, journal: MetricsSources['journal']): void {
   const one = (name: string, help: string, read: () => number): void =>
-    gauge(name, help, [], () => [{ value: read() }]);
+    gauge(name, help, () => [{ value: read() }]);
   one('journal_entries', 'Entries appended since the start.', () => journal.stats().entries);
   one('journal_appended_bytes', 'Bytes appended since the start.', () => journal.stats().bytes);
   one('journal_groups', 'Group commits since the start.', () => journal.stats().groups);
@@ -162,13 +145,13 @@ function journalGauges(gauge: DefineGauge, journal: MetricsSources['journal']): 
 }
 
 function connectorGauges(gauge: DefineGauge, connectors: MetricsSources['connectors']): void {
-  gauge('connector_connections', 'Open connections.', ['connector'], () =>
+  gauge('connector_connections', 'Open connections.', () =>
     connectors().map((connector) => ({
       labels: { connector: connector.name },
       value: connector.status().connections,
     })),
   );
-  gauge('connector_count', 'Counters of a connector since the start.', ['connector', 'counter'], () =>
+  gauge('connector_count', 'Counters of a connector since the start.', () =>
     connectors().flatMap((connector) =>
       Object.entries(connector.status().counters).map(([counter, value]) => ({
         labels: { connector: connector.name, counter },
@@ -179,10 +162,10 @@ function connectorGauges(gauge: DefineGauge, connectors: MetricsSources['connect
 }
 
 function securityGauges(gauge: DefineGauge, figures: () => SecurityFigures): void {
-  gauge('access_refused', 'What no rule allowed, since the start.', ['kind', 'access'], () =>
+  gauge('access_refused', 'What no rule allowed, since the start.', () =>
     figures().refusals.map(({ kind, access, count }) => ({ labels: { kind, access }, value: count })),
   );
-  gauge('tokens_refused', 'Tokens that were no good, since the start.', [], () => {
+  gauge('tokens_refused', 'Tokens that were no good, since the start.', () => {
     const { tokensRefused } = figures();
     return tokensRefused === undefined ? [] : [{ value: tokensRefused }];
   });

@@ -74,7 +74,7 @@ export class StandbyApi {
           return;
         case '/metrics':
           response.writeHead(200, { 'content-type': this.#metrics.contentType });
-          response.end(await this.#metrics.render());
+          response.end(this.#metrics.render());
           return;
         case '/api/v1/cluster':
           // Where clients have to say who they are the owner is asked: it knows them.

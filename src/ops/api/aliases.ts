@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Broker } from '../../core/broker-api.js';
 import type { ApiClients } from './clients.js';
 import { channelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
+import { setAlias } from '../set-alias.js';
 
 const newAlias = z.strictObject({ alias: z.string(), channel: z.string() });
 
@@ -33,25 +33,4 @@ export function aliasRoutes(app: FastifyInstance, clients: ApiClients): void {
     await broker.change([{ do: 'remove-alias', alias }]);
     return reply.status(204).send();
   });
-}
-
-/**
- * Makes `alias` another name of `channel`; nothing happens when it already is. When it is another channel's name it is taken
- * over with `replace`, else refused with `already-exists`.
- */
-export async function setAlias(
-  broker: Broker,
-  names: { alias: string; channel: string; replace?: boolean },
-): Promise<void> {
-  const alias = channelName(names.alias);
-  const channel = channelName(names.channel);
-  const known = broker.aliases().find((one) => one.alias === alias);
-  if (known?.channel === broker.resolve(channel)) return;
-  if (known !== undefined && names.replace !== true) {
-    throw new BrokerError(
-      'already-exists',
-      `${alias} is already an alias of ${known.channel}; remove it first`,
-    );
-  }
-  await broker.change([{ do: 'set-alias', alias, channel }]);
 }

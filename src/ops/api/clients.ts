@@ -12,8 +12,6 @@ export interface ApiAccess {
   readonly tls: TlsSource | undefined;
 }
 
-/** What everybody may ask: whether the broker lives, and its figures. */
-const OPEN_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
 /** Where a client says who it is when it need not show it. */
 const CLIENT_ID_HEADER = 'x-client-id';
 
@@ -25,9 +23,7 @@ export class ApiClients {
   /** Finds it out before a request is looked at. */
   constructor(app: FastifyInstance, access: ApiAccess) {
     this.#access = access;
-    app.addHook('onRequest', async (request) => {
-      if (!OPEN_PATHS.has(request.routeOptions.url ?? '')) await this.#identify(request);
-    });
+    app.addHook('onRequest', (request) => this.#identify(request));
   }
 
   async #identify(request: FastifyRequest): Promise<void> {

@@ -1,44 +1,20 @@
-import { fastify, type FastifyError, type FastifyInstance } from 'fastify';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { CHANNEL_NAME_BYTES_MAX } from '../../core/channel-name.js';
-import { BrokerError } from '../../core/errors.js';
-import type { Clock } from '../../base/clock.js';
-import type { IdSource } from '../../base/ids.js';
-import type { Log } from '../../base/log.js';
 import type { Address } from '../../connectors/kit/connector.js';
 import { TcpListener } from '../../connectors/kit/tcp-listener.js';
-import type { ClusterStatus } from '../cluster-status.js';
-import type { Readiness } from '../health.js';
-import type { Metrics } from '../metrics.js';
-import { aliasRoutes } from './aliases.js';
-import { channelRoutes } from './channels.js';
-import { ApiClients, type ApiAccess } from './clients.js';
-import { HTTP_STATUS } from './errors.js';
-import { EventStreams } from './event-streams.js';
-import { logRoutes } from './logs.js';
-import { queueRoutes } from './queues.js';
+import type { AdminApi, AdminOptions } from './admin.js';
+import { answerProbe, type ProbeOptions } from './probes.js';
 
-/** Largest request body the API reads. */
-const BODY_BYTES_MAX = 64 * 1024;
-/** Longest part of a path: a channel's name with every byte escaped. */
-const PATH_PART_MAX = 3 * CHANNEL_NAME_BYTES_MAX;
 /** A client that has not sent its request by then is cut off. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** An idle connection is kept that long. */
+const KEEP_ALIVE_MS = 72_000;
 /** Open connections. */
 const CONNECTIONS_MAX = 1_000;
 
-export interface ApiOptions extends ApiAccess {
+export interface ApiOptions extends AdminOptions, ProbeOptions {
   readonly host: string;
   readonly port: number;
-  readonly clock: Clock;
-  readonly ids: IdSource;
-  readonly metrics: Metrics;
-  readonly readiness: () => Readiness;
-  readonly addresses: () => readonly Address[];
-  /** Absent: this broker runs alone. */
-  readonly cluster?: (() => ClusterStatus) | undefined;
-  readonly log: Log;
-  readonly version: string;
 }
 
 export interface ApiServer {
@@ -50,8 +26,22 @@ export interface ApiServer {
 
 /** Health, metrics and the admin API on one port. */
 export function createApiServer(options: ApiOptions): ApiServer {
-  const { app, streams } = buildApi(options);
   const { host, port, clock, log, tls } = options;
+  const admin = new LazyAdmin(options);
+  const server = createServer(
+    { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    (request, response) => {
+      const isRead = request.method === 'GET' || request.method === 'HEAD';
+      const answer = isRead ? answerProbe(options, request.url?.split('?')[0] ?? '') : undefined;
+      if (answer === undefined) {
+        admin.serve(request, response);
+        return;
+      }
+      const { status, type, body } = answer;
+      response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+      response.end(body);
+    },
+  );
   const listener = new TcpListener({
     host,
     port,
@@ -60,76 +50,51 @@ export function createApiServer(options: ApiOptions): ApiServer {
     log,
     tls: tls === undefined ? undefined : { source: tls, protocols: ['http/1.1'] },
     accept: (socket: Socket) => {
-      app.server.emit('connection', socket);
+      server.emit('connection', socket);
       return { drain: () => socket.destroySoon(), destroy: () => socket.destroy() };
     },
   });
   return {
-    start: async () => {
-      await app.ready();
-      return { name: 'api', host, port: await listener.start() };
-    },
+    start: async () => ({ name: 'api', host, port: await listener.start() }),
     admit: (socket) => listener.admit(socket),
     stop: async () => {
-      streams.close();
-      await listener.stop();
-      await app.close();
+      await admin.close(() => listener.stop());
     },
   };
 }
 
-/** The routes without a listener. */
-export function buildApi(options: ApiOptions): {
-  readonly app: FastifyInstance;
-  readonly streams: EventStreams;
-} {
-  const app = fastify({
-    bodyLimit: BODY_BYTES_MAX,
-    routerOptions: { maxParamLength: PATH_PART_MAX },
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    forceCloseConnections: true,
-    logger: false,
-  });
-  app.setErrorHandler((error: FastifyError | BrokerError | Error, _request, reply) => {
-    const status = statusOf(error);
-    if (status >= 500 && !(error instanceof BrokerError))
-      options.log.error('admin request failed', { error });
-    const text = status === 500 ? 'internal error' : error.message;
-    return reply
-      .status(status)
-      .send({ error: error instanceof BrokerError ? error.kind : 'http', message: text });
-  });
-  app.setNotFoundHandler((request, reply) =>
-    reply.status(404).send({
-      error: 'not-found',
-      message: `there is no ${request.method} ${request.url.split('?')[0] ?? ''}`,
-    }),
-  );
+/** The admin API, loaded when it is first asked for: its framework takes more memory than the rest of a broker that nobody administers. */
+class LazyAdmin {
+  readonly #options: AdminOptions;
+  #loading: Promise<AdminApi> | undefined;
 
-  const clients = new ApiClients(app, options);
+  constructor(options: AdminOptions) {
+    this.#options = options;
+  }
 
-  app.get('/health', () => ({ status: 'healthy', version: options.version }));
-  app.get('/ready', (_request, reply) => {
-    const state = options.readiness();
-    return reply.status(state.ready ? 200 : 503).send({ ...state, addresses: options.addresses() });
-  });
-  app.get('/metrics', async (_request, reply) => {
-    return reply.type(options.metrics.contentType).send(await options.metrics.render());
-  });
-  app.get('/api/v1/cluster', () => {
-    if (options.cluster === undefined) throw new BrokerError('not-found', 'this broker runs alone');
-    return options.cluster();
-  });
-  aliasRoutes(app, clients);
-  queueRoutes(app, clients);
-  logRoutes(app, clients, options.clock);
-  channelRoutes(app, clients, options.ids);
-  const streams = new EventStreams(clients, options.clock);
-  streams.addTo(app);
-  return { app, streams };
-}
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    this.#loading ??= this.#load();
+    this.#loading.then(
+      ({ app }) => app.routing(request, response),
+      (error: unknown) => {
+        this.#options.log.error('the admin API cannot be loaded', { error });
+        response.destroy();
+      },
+    );
+  }
 
-function statusOf(error: FastifyError | BrokerError | Error): number {
-  if (error instanceof BrokerError) return HTTP_STATUS[error.kind];
-  return 'statusCode' in error ? error.statusCode : 500;
+  async #load(): Promise<AdminApi> {
+    const { buildAdmin } = await import('./admin.js');
+    const api = buildAdmin(this.#options);
+    await api.app.ready();
+    return api;
+  }
+
+  /** `cut` ends the connections: streams of events are told before, and what still runs ends after. */
+  async close(cut: () => Promise<void>): Promise<void> {
+    const api = await this.#loading?.catch(() => undefined);
+    api?.streams.close();
+    await cut();
+    await api?.app.close();
+  }
 }

@@ -11,9 +11,8 @@ import { openBroker, type OpenBroker } from '../../core/broker.js';
 import type { ChannelName } from '../../core/channel-name.js';
 import { MemoryJournal } from '../../journal/memory/index.js';
 import { authenticationSettings } from '../config/security.js';
-import { readiness } from '../health.js';
 import { TokenVerifier } from '../security/token-verifier.js';
-import { buildApi } from './server.js';
+import { buildAdmin } from './admin.js';
 
 const SECRET = 'a secret that is long enough for this algorithm: 0123456789';
 /** How far the issuer's clock may be from ours. */
@@ -25,7 +24,7 @@ const EVERYTHING = [{ clientId: 'me', channel: '.*', kinds: RESOURCE_KINDS, acce
 let clock: ManualClock;
 let broker: OpenBroker;
 let gate: PolicyGate;
-let api: ReturnType<typeof buildApi>;
+let api: ReturnType<typeof buildAdmin>;
 beforeEach(async () => {
   clock = new ManualClock();
   broker = await openBroker({ journal: new MemoryJournal(), clock, log: silentLog });
@@ -35,19 +34,13 @@ beforeEach(async () => {
   ]);
   const { jwtConfig } = authenticationSettings.parse({ enable: true, jwtConfig: { key: SECRET } });
   gate = new PolicyGate(broker, new AccessPolicy(EVERYTHING));
-  api = buildApi({
-    host: '127.0.0.1',
-    port: 0,
+  api = buildAdmin({
     gate,
     identity: new TokenVerifier(jwtConfig, clock),
     tls: undefined,
     clock,
     ids: new SystemIds(),
-    metrics: { contentType: 'text/plain', render: async () => '', stop: () => undefined },
-    readiness: () => readiness('serving', undefined),
-    addresses: () => [],
     log: silentLog,
-    version: '1.2.3',
   });
 });
 afterEach(async () => {
