@@ -9,6 +9,7 @@ import type { Address, Connector } from '../connectors/kit/connector.js';
 import { openBroker, type OpenBroker } from '../core/broker.js';
 import type { Gatekeeper } from '../core/access/gatekeeper.js';
 import type { Broker } from '../core/broker-api.js';
+import type { CoreLimits } from '../core/core-context.js';
 import type { Journal } from '../core/ports/journal.js';
 import type { Tenure } from '../core/ports/tenure.js';
 import type { ClusterStatus } from '../ops/cluster-status.js';
@@ -18,6 +19,7 @@ import { createMetrics } from '../ops/metrics.js';
 import { openSecurity, type Security } from '../ops/security/security.js';
 import { setAlias } from '../ops/set-alias.js';
 import { createConnectors } from './connectors.js';
+import { coreLimits } from './core-limits.js';
 import { openJournal } from './journal.js';
 import { Lifecycle, type Stage } from './lifecycle.js';
 import { Ownership } from './ownership.js';
@@ -36,6 +38,8 @@ export interface StartOptions {
   readonly log?: Log;
   /** Instead of the one that `config.store` describes; the broker closes it. */
   readonly journal?: Journal;
+  /** The core's bounds, on top of those of this machine. */
+  readonly limits?: Partial<CoreLimits>;
 }
 
 export interface RunningBroker {
@@ -64,6 +68,7 @@ export async function startPolymq(options: StartOptions = {}): Promise<RunningBr
     ids: options.ids ?? new SystemIds(),
     log: options.log ?? silentLog,
     journal: options.journal,
+    limits: options.limits,
   });
   return instance.start();
 }
@@ -75,6 +80,7 @@ export interface InstanceParts {
   readonly ids: IdSource;
   readonly log: Log;
   readonly journal?: Journal | undefined;
+  readonly limits?: Partial<CoreLimits> | undefined;
   /** A cluster that does not answer is waited for; default: it is an error, as a wrong address would be. */
   readonly isPatient?: boolean;
 }
@@ -250,7 +256,7 @@ class Root implements RunningBroker {
       start: async () => {
         const open = (journal: Journal, tenure?: Tenure): Promise<OpenBroker> => {
           this.#journal = journal;
-          const limits = { memoryBytesMax: config.store.memoryMaxBytes || Infinity };
+          const limits = { ...coreLimits(config), ...this.#parts.limits };
           const lastCheckpoint = (): boolean => this.#ownership?.hasFollower !== true;
           const shared = { clock, ids, log: own, peers, limits, lastCheckpoint };
           return openBroker({ journal, ...shared, ...(tenure && { tenure }) });

@@ -56,7 +56,7 @@ describe('bounds of the core', () => {
       batchMax: 2,
       batchBytesMax: 15,
       queuesMax: 1,
-      subChannelsMax: 2,
+      subChannelsMax: 1,
       waitersMax: 1,
       consumersMax: 1,
     });
@@ -93,7 +93,7 @@ describe('bounds of the core', () => {
   });
 
   it('refuse sends while memory is short, and take them again', async () => {
-    const { broker } = await open({ memoryBytesMax: 40 });
+    const { broker } = await open({ memoryBytesMax: 2048 + 40 });
     await broker.change([{ do: 'create-queue', channel: queue }]);
     await broker.send([message('1')]);
     expect(await kindOf(broker.send([message('2')]))).toBe('unavailable');

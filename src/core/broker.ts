@@ -72,6 +72,9 @@ export interface BrokerOptions {
   readonly lastCheckpoint?: () => boolean;
 }
 
+/** What an alias takes in memory. */
+const ALIAS_BYTES = 300;
+
 /** Figures of the whole broker, read at scrape time. */
 export interface BrokerFigures {
   readonly queues: number;
@@ -155,6 +158,8 @@ class LocalBroker implements OpenBroker {
       logs: this.#logs,
       registry: this.#registry,
     });
+    this.#queues.admission.otherBytes = () =>
+      this.#registry.memoryBytes + this.#queues.channels.aliases.size * ALIAS_BYTES;
     this.#live = new LiveService({
       clock: options.clock,
       log: options.log,

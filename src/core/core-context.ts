@@ -37,11 +37,17 @@ export interface CoreLimits {
   readonly queuesMax: number;
   /** Sub-channels of all families together. */
   readonly subChannelsMax: number;
-  /** Waiting receives of one family. */
+  /** Waiting receives of all queues together. */
   readonly waitersMax: number;
+  /** Consumers of all queues together. */
   readonly consumersMax: number;
-  /** Memory of messages kept off the journal and of the message table: above it sends are refused. */
+  /** Memory of all that stays: messages kept off the journal, the message table, channels, dedup windows, the registry. Above it sends are refused. */
   readonly memoryBytesMax: number;
+  /**
+   * Memory of what waits for the journal: above it, messages and changes are refused; above twice as much nothing is handed out, for
+   * that is journaled, too.
+   */
+  readonly backlogBytesMax: number;
   /** Deliveries handed to one consumer in one call. */
   readonly deliveriesPerTurnMax: number;
   /** Ids one dedup window remembers; the oldest go first. */
@@ -65,6 +71,7 @@ export const DEFAULT_CORE_LIMITS: CoreLimits = {
   waitersMax: 100_000,
   consumersMax: 100_000,
   memoryBytesMax: 4 * 1024 * 1024 * 1024,
+  backlogBytesMax: 256 * 1024 * 1024,
   deliveriesPerTurnMax: 1_000,
   dedupIdsMax: 1_000_000,
   rewindSliceMax: 10_000,

@@ -301,6 +301,10 @@ export class AppendOperation implements PendingOperation {
     this.from = from;
   }
 
+  get size(): number {
+    return this.results.length;
+  }
+
   /** What leaves its queue with this entry. */
   get acks(): PendingOperation['acks'] {
     return this.from === undefined ? undefined : this.#appends.departure(this.from);

@@ -1,6 +1,7 @@
 import type { ChannelName } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
+import { refuseWhenFarBehind } from '../partition/backlog.js';
 import type { Family } from '../queue/family.js';
 import type { QueueService } from '../queue/queue-service.js';
 import type { EventLog } from './event-log.js';
@@ -50,6 +51,7 @@ export class Rewinds {
     const log = request.log === undefined ? undefined : this.#log(request.log);
     if (!family.settings.durable)
       throw new BrokerError('precondition', `queue '${family.base.name}' is in memory only`);
+    refuseWhenFarBehind(this.#core);
     family.paused++;
     this.active++;
     const before = family.rewinding;

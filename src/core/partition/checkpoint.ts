@@ -219,7 +219,7 @@ function readFamily(r: ByteReader, core: CoreContext): void {
   readList(r, family.delayed);
   for (let left = r.varint(); left > 0; left--) {
     const dedupId = r.text();
-    family.dedup.set(dedupId, JSON.parse(r.text()) as DedupEntry);
+    core.queues.dedupIds.restore(family, dedupId, JSON.parse(r.text()) as DedupEntry);
   }
   for (let left = r.varint(); left > 0; left--) {
     const memberId = r.u32();
@@ -301,7 +301,8 @@ function readNames(r: ByteReader, queues: QueueService, registry: RegistryStore)
     const kind = r.text();
     const key = r.text();
     const version = r.varint();
-    registry.put({ kind, key, version, value: JSON.parse(r.text()) });
+    const json = r.text();
+    registry.put({ kind, key, version, value: JSON.parse(json) }, json.length);
   }
   for (let left = r.varint(); left > 0; left--) {
     const alias = r.text();

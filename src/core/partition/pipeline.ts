@@ -7,6 +7,8 @@ import { EntryWriter } from './entry-writer.js';
 export interface PendingOperation {
   /** Set by the pipeline: where the entry begins. */
   position: Position;
+  /** Messages or events whose senders wait with it; none when absent. The same from its append to its end. */
+  readonly size?: number;
   /** Slots that arrive in their queues with it: a checkpoint taken meanwhile counts them as arrived. */
   readonly slots?: readonly number[];
   /** What leaves with it: a checkpoint taken meanwhile still has it, and is followed by an entry that says so again. */
@@ -49,6 +51,14 @@ class LastingOperation implements PendingOperation {
 const NO_SLOTS: readonly number[] = [];
 
 /**
+ * Memory that one operation holds until its commit, whatever it carries: itself, its promise, and the call of a client behind it
+ * (measured: 0.9 KiB in process, 2.8 KiB with a gRPC call).
+ */
+const OPERATION_BYTES = 4096;
+/** Likewise for each of its messages, beside the bytes in the entry (measured: 0.1 KiB in process, 0.35 KiB with an AMQP publish). */
+const MESSAGE_BYTES = 512;
+
+/**
  * The way from the core to its journal. Arrivals go out as entries of their own (`main`, `append`). Effects on messages that are
  * already there (hand-out, settlement) gather in the side entry and go out together at the end of the turn. The two may
  * overtake each other: a side effect never concerns a message whose arrival is still on its way.
@@ -64,6 +74,10 @@ export class Pipeline implements JournalListener {
   // Operations in order of their entries; those before #head are done.
   #pending: PendingOperation[] = [];
   #head = 0;
+  /** Messages of operations that wait, bytes that were put aside, and where the entries of those that wait begin. */
+  #messages = 0;
+  #setAside = 0;
+  #committedBelow: Position | undefined;
   #closed: BrokerError | undefined;
   // Entries that must be written before anything else: they say what already holds, and their commit failed.
   readonly #again: Lasting[] = [];
@@ -75,6 +89,22 @@ export class Pipeline implements JournalListener {
     this.main = new EntryWriter(undefined, memory);
     this.#side = new EntryWriter(undefined, memory);
     this.#afterCommit = afterCommit;
+  }
+
+  /** About how much memory is held by what waits for the journal: entries, operations, their messages, and what was put aside. */
+  get backlogBytes(): number {
+    const operations = this.#pending.length - this.#head + this.#again.length;
+    const entries = this.#journal.position - (this.#committedBelow ?? this.#journal.position);
+    return operations * OPERATION_BYTES + this.#messages * MESSAGE_BYTES + entries + this.#setAside;
+  }
+
+  /** Counts something that waits for its turn to be written: `bytes` and what an operation takes. Call what is returned at its end, once. */
+  setAside(bytes: number): () => void {
+    const held = OPERATION_BYTES + bytes;
+    this.#setAside += held;
+    return () => {
+      this.#setAside -= held;
+    };
   }
 
   /** Appends the open entry of `writer`; `operation` hears what becomes of it. */
@@ -112,6 +142,12 @@ export class Pipeline implements JournalListener {
 
   #expect(operation: PendingOperation, position: Position): void {
     operation.position = position - ENTRY_HEADER_BYTES;
+    this.#push(operation);
+  }
+
+  #push(operation: PendingOperation): void {
+    this.#committedBelow ??= operation.position;
+    this.#messages += operation.size ?? 0;
     this.#pending.push(operation);
   }
 
@@ -134,7 +170,7 @@ export class Pipeline implements JournalListener {
       return;
     }
     operation.position = last.position;
-    this.#pending.push(operation);
+    this.#push(operation);
   }
 
   /** The side entry, to write a record to. It goes out at the end of this turn of the event loop at the latest. */
@@ -200,9 +236,11 @@ export class Pipeline implements JournalListener {
       pending[head] = DONE;
       head++;
       this.#head = head;
+      this.#messages -= operation.size ?? 0;
       operation.commit();
     }
     this.#compact();
+    this.#committedBelow = below;
     this.#afterCommit();
   }
 
@@ -212,8 +250,10 @@ export class Pipeline implements JournalListener {
     let kept = this.#head;
     while (kept < pending.length && (pending[kept]?.position ?? 0) < from) kept++;
     const gone = pending.splice(kept);
+    for (const { size } of gone) this.#messages -= size ?? 0;
     for (const operation of gone.reverse()) operation.lose(error);
     this.#compact();
+    if (this.#pending.length === 0) this.#committedBelow = undefined;
     this.#afterCommit();
   }
 

@@ -4,7 +4,7 @@ import { EventLog } from '../log/event-log.js';
 import type { LogService } from '../log/log-service.js';
 import type { LogSettings } from '../log/types.js';
 import { DEFAULT_LOG_SETTINGS } from '../log/types.js';
-import { remember, setExtras } from '../queue/arrival.js';
+import { setExtras } from '../queue/arrival.js';
 import type { Family, Queue } from '../queue/family.js';
 import type { Stored } from '../queue/message-table.js';
 import { applyTransfer } from '../queue/mover.js';
@@ -124,7 +124,7 @@ export class Recovery implements RecordVisitor {
         expiresAt: arrival.expiresAt,
         delayedTo: arrival.delayedTo,
       };
-      remember(family, arrival.dedupId, entry, core.limits.dedupIdsMax);
+      core.queues.dedupIds.remember(family, arrival.dedupId, entry, core.limits.dedupIdsMax);
     }
   }
 
@@ -266,7 +266,7 @@ export class Recovery implements RecordVisitor {
   }
 
   registryPut(kind: string, key: string, version: number, value: string): void {
-    this.#parts.registry.put({ kind, key, version, value: JSON.parse(value) });
+    this.#parts.registry.put({ kind, key, version, value: JSON.parse(value) }, value.length);
   }
 
   registryRemove(kind: string, key: string): void {

@@ -2,7 +2,7 @@ import type { CoreContext } from '../core-context.js';
 import type { OutgoingMessage } from '../message.js';
 import type { Arrival } from '../partition/records.js';
 import { endOfLife } from './bounds.js';
-import type { DedupEntry, Family, Queue } from './family.js';
+import type { Queue } from './family.js';
 
 /** An arrival that is filled anew for each message of a batch. */
 export type MutableArrival = { -readonly [K in keyof Arrival]: Arrival[K] };
@@ -55,28 +55,4 @@ export function setExtras(core: Pick<CoreContext, 'queues'>, slot: number, a: Ar
   extras.maxReceiveCount = a.maxReceiveCount;
   extras.maxReceiveQueue = a.maxReceiveQueue;
   extras.reRoutedFrom = a.reRoutedFrom;
-}
-
-/** What the window knows of an id, while it does. */
-export function recall(family: Family, dedupId: string | undefined, now: number): DedupEntry | undefined {
-  if (dedupId === undefined || family.settings.dedupWindowMs === 0) return undefined;
-  const known = family.dedup.get(dedupId);
-  return known === undefined || known.at + family.settings.dedupWindowMs <= now ? undefined : known;
-}
-
-/** Puts an accepted id into the window; ids past it leave from the front, as do the oldest of too many. */
-export function remember(family: Family, dedupId: string, entry: DedupEntry, limit: number): void {
-  const { dedup } = family;
-  dedup.delete(dedupId);
-  dedup.set(dedupId, entry);
-  const oldest = entry.at - family.settings.dedupWindowMs;
-  for (const [id, known] of dedup) {
-    if (known.at > oldest && dedup.size <= limit) break;
-    dedup.delete(id);
-  }
-}
-
-/** A message that never came to be is not in the window either. */
-export function forget(family: Family, sequence: number): void {
-  for (const [id, known] of family.dedup) if (known.sequence === sequence) family.dedup.delete(id);
 }

@@ -11,7 +11,7 @@ import { RecordType, writeArrival } from '../partition/records.js';
 import { AcksAlong } from './acks-along.js';
 import { NOTHING_ALONG, type Along, type AppendAlong, type EventsAlong } from './along.js';
 import type { Admission } from './admission.js';
-import { blankArrival, fillArrival, forget, recall, remember, setExtras } from './arrival.js';
+import { blankArrival, fillArrival, setExtras } from './arrival.js';
 import { exceeds } from './bounds.js';
 import type { Channels } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
@@ -33,11 +33,13 @@ class Acceptance implements SendResult {
   enqueuedAt = 0;
   expiresAt = 0;
   delayedTo = 0;
+  readonly dedupId: string | undefined;
   readonly #ownId: string | undefined;
 
-  constructor(queue: Queue, ownId: string | undefined) {
+  constructor(queue: Queue, { id, dedupId }: OutgoingMessage) {
     this.queue = queue;
-    this.#ownId = ownId;
+    this.#ownId = id;
+    this.dedupId = dedupId;
   }
 
   get channel(): ChannelName {
@@ -53,6 +55,7 @@ class Acceptance implements SendResult {
 /** One send on its way to the disk. */
 class SendOperation implements PendingOperation {
   position = -1;
+  readonly size: number;
   readonly outcomes: SendOutcome[];
   done: Deferred<readonly SendOutcome[]> | undefined;
   readonly #along: Along;
@@ -61,6 +64,7 @@ class SendOperation implements PendingOperation {
   constructor(arrivals: Arrivals, outcomes: SendOutcome[], along: Along) {
     this.#arrivals = arrivals;
     this.outcomes = outcomes;
+    this.size = outcomes.length;
     this.#along = along;
   }
 
@@ -89,7 +93,7 @@ class SendOperation implements PendingOperation {
   lose(error: BrokerError): void {
     for (let i = this.outcomes.length - 1; i >= 0; i--) {
       const outcome = this.outcomes[i];
-      if (outcome instanceof Acceptance) this.#arrivals.abandon(outcome.queue, outcome.slot);
+      if (outcome instanceof Acceptance) this.#arrivals.abandon(outcome.queue, outcome.slot, outcome.dedupId);
     }
     this.#along.events?.lose(error);
     this.done?.reject(error);
@@ -202,9 +206,9 @@ export class Arrivals {
           lastName = message.channel;
         }
         this.#checkRoom(last, message);
-        const known = recall(last.family, message.dedupId, now);
+        const known = this.#core.queues.dedupIds.recall(last.family, message.dedupId, now);
         if (known !== undefined) duplicates = true;
-        outcomes[i] = known === undefined ? new Acceptance(last, message.id) : duplicateOf(known);
+        outcomes[i] = known === undefined ? new Acceptance(last, message) : duplicateOf(known);
       } catch (caught) {
         refused = BrokerError.from(caught);
         outcomes[i] = { ok: false, error: refused };
@@ -251,7 +255,7 @@ export class Arrivals {
       const { queue } = outcome;
       if (message.dedupId !== undefined) {
         // The same id twice in one batch: the second finds the first.
-        const known = recall(queue.family, message.dedupId, now);
+        const known = this.#core.queues.dedupIds.recall(queue.family, message.dedupId, now);
         if (known !== undefined) {
           outcomes[i] = duplicateOf(known);
           continue;
@@ -308,7 +312,7 @@ export class Arrivals {
     if (message.dedupId === undefined || family.settings.dedupWindowMs === 0) return;
     const { id, channel } = outcome;
     const entry = { at: enqueuedAt, id, channel, sequence, enqueuedAt, expiresAt, delayedTo };
-    remember(family, message.dedupId, entry, this.#core.limits.dedupIdsMax);
+    this.#core.queues.dedupIds.remember(family, message.dedupId, entry, this.#core.limits.dedupIdsMax);
   }
 
   /** An arrival is durable: into its queue. False when that was deleted before it. */
@@ -324,9 +328,9 @@ export class Arrivals {
   }
 
   /** An arrival will never be durable. */
-  abandon(queue: Queue, slot: number): void {
+  abandon(queue: Queue, slot: number, dedupId?: string): void {
     const store = this.#core.queues;
-    if (queue.family.dedup.size > 0) forget(queue.family, store.table.sequence(slot));
+    if (dedupId !== undefined) store.dedupIds.forget(queue.family, dedupId, store.table.sequence(slot));
     store.abandon(queue, slot);
     store.dropIfEmpty(queue);
   }

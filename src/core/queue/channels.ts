@@ -101,7 +101,7 @@ export class Channels {
     const { queues, limits, pipeline } = this.#core;
     const fault = channelNameFault(name);
     if (fault !== undefined) throw new BrokerError('invalid-argument', fault);
-    if (family.members.size >= limits.subChannelsMax) {
+    if (queues.byId.size - queues.directory.families >= limits.subChannelsMax) {
       throw new BrokerError('limit', `too many sub-channels of '${family.base.name}'`);
     }
     const free = queues.directory.freeIds.pop();

@@ -10,6 +10,8 @@ const RETIRED_MAX = 10_000;
 export class Directory {
   readonly byId = new IdTable<Queue>();
   readonly byName = new Map<string, Queue>();
+  /** Queues, their sub-channels not counted. */
+  families = 0;
   /** Sub-channel marks in use, with the number of families that have them. */
   readonly marks = new Map<string, number>();
   /** Ids of sub-channels that went, to be used again: there may be many in a day. */
@@ -21,6 +23,7 @@ export class Directory {
     const family = new Family(id, name, settings);
     family.nextSequence = this.#retired.get(name) ?? 1;
     this.#adopt(family.base);
+    this.families++;
     this.#countMarks(settings.subChannelMarks, 1);
     return family.base;
   }
@@ -64,6 +67,7 @@ export class Directory {
 
   /** A family that holds nothing any more goes. */
   forgetFamily(family: Family): void {
+    if (!family.base.deleted) this.families--;
     for (const member of family.members) this.forget(member);
     this.#countMarks(family.settings.subChannelMarks, -1);
     this.#retire(family);

@@ -1,6 +1,7 @@
 import type { ChannelName } from '../channel-name.js';
 import { NOT_HELD_RETRY_MS, type CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
+import { isFarBehind, refuseWhenFarBehind } from '../partition/backlog.js';
 import type { Bodies } from './bodies.js';
 import type { ConsumePlace } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
@@ -35,6 +36,9 @@ export class HandOut {
   readonly #deadLetters: DeadLetters;
   #serving = false;
   #servesLater = false;
+  /** In all families. */
+  #waiting = 0;
+  #consumers = 0;
 
   constructor(core: CoreContext, parts: { bodies: Bodies; effects: Effects; deadLetters: DeadLetters }) {
     this.#core = core;
@@ -52,6 +56,8 @@ export class HandOut {
       this.#serveLater();
       return;
     }
+    // The next commit looks again.
+    if (isFarBehind(this.#core)) return;
     this.#serving = true;
     const store = this.#core.queues;
     try {
@@ -115,10 +121,11 @@ export class HandOut {
   receive(place: ConsumePlace, request: ReceiveRequest): Promise<readonly Delivery[]> {
     const { family, only } = place;
     if (request.signal?.aborted === true) return Promise.resolve([]);
+    refuseWhenFarBehind(this.#core);
     // Waiters were served when the messages came: what is ready now, none of them may have.
     const slots = this.#picker.pick(family, limitsOf(request, only));
     if (slots.length === 0 && request.waitMs <= 0) return Promise.resolve([]);
-    if (slots.length === 0 && family.waiters.size >= this.#core.limits.waitersMax) {
+    if (slots.length === 0 && this.#waiting >= this.#core.limits.waitersMax) {
       return Promise.reject(new BrokerError('limit', 'too many waiting receives'));
     }
     const bodies = slots.length > 0 ? this.#bodies.peekAll(slots) : undefined;
@@ -147,6 +154,7 @@ export class HandOut {
         return;
       }
       family.waiters.add(waiter);
+      this.#waiting++;
       waiter.timeout = this.#core.timeouts.set(this.#core.clock.now() + request.waitMs, () => {
         waiter.timeout = -1;
         this.#endWait(family, waiter, []);
@@ -161,7 +169,7 @@ export class HandOut {
     if (taken || (request.exclusive === true && family.consumers.length > 0)) {
       throw new BrokerError('forbidden', `queue '${family.base.name}' is in exclusive use`);
     }
-    if (family.consumers.length >= this.#core.limits.consumersMax)
+    if (this.#consumers >= this.#core.limits.consumersMax)
       throw new BrokerError('limit', 'too many consumers');
     const consumer: ConsumerState = {
       only,
@@ -174,6 +182,7 @@ export class HandOut {
       batch: [],
     };
     family.consumers.push(consumer);
+    this.#consumers++;
     if (request.single === true) family.active ??= consumer;
     // In a turn of its own: the holder gets its handle before its first delivery.
     queueMicrotask(() => {
@@ -195,6 +204,7 @@ export class HandOut {
   }
 
   #dropConsumer(family: Family, consumer: ConsumerState): void {
+    if (!consumer.cancelled) this.#consumers--;
     if (!leave(family, consumer) || family.ready === 0) return;
     queueMicrotask(() => {
       this.#core.queues.touch(family);
@@ -224,7 +234,7 @@ export class HandOut {
   }
 
   #unlist(family: Family, waiter: Waiter): void {
-    family.waiters.delete(waiter);
+    if (family.waiters.delete(waiter)) this.#waiting--;
     if (waiter.timeout >= 0) this.#core.timeouts.cancel(waiter.timeout);
     waiter.timeout = -1;
     waiter.request.signal?.removeEventListener('abort', waiter.abort);

@@ -32,7 +32,7 @@ export function applyPurge(
   }
   // A purge of everything forgets what it accepted before, so that the same ids may be sent again.
   if (order.only === undefined && scope === (PurgeBits.ready | PurgeBits.delayed | PurgeBits.inFlight))
-    family.dedup.clear();
+    core.queues.dedupIds.clear(family);
   return { ready, delayed, inFlight };
 }
 

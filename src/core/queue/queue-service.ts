@@ -3,9 +3,9 @@ import type { ChannelName } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
+import { isFarBehind, refuseWhenFarBehind } from '../partition/backlog.js';
 import { PurgeBits } from '../partition/records.js';
 import { Admission } from './admission.js';
-import { recall } from './arrival.js';
 import type { AppendAlong } from './along.js';
 import { Arrivals } from './arrivals.js';
 import { Bodies } from './bodies.js';
@@ -75,6 +75,7 @@ export class QueueService {
     this.#settlements = new Settlements(core, { effects, deadLetters, mover });
     core.scheduler.add(this.#deadlineSource());
     core.scheduler.add(this.#retentionSource());
+    core.scheduler.add(core.queues.dedupIds.source((id) => core.queues.byId.get(id)?.family));
   }
 
   /** Dead letters, and events in the entry of a send, may go to these logs from now on. */
@@ -100,14 +101,16 @@ export class QueueService {
   }
 
   #deadlineSource(): DeadlineSource {
-    const { deadlines } = this.#core.queues;
+    const core = this.#core;
+    const { deadlines } = core.queues;
     const sweep = (now: number): void => {
       this.#settlements.sweep(now);
       this.handOut.serveDirty();
     };
     return {
+      // What would be journaled waits until the journal is there again.
       get next() {
-        return deadlines.next;
+        return isFarBehind(core) ? Infinity : deadlines.next;
       },
       run: sweep,
     };
@@ -138,7 +141,10 @@ export class QueueService {
   /** Whether the dedup window knows the id now; a queue that is not there knows none. */
   remembers(name: ChannelName, dedupId: string): boolean {
     const queue = this.channels.find(name);
-    return queue !== undefined && recall(queue.family, dedupId, this.#core.clock.now()) !== undefined;
+    const { dedupIds } = this.#core.queues;
+    return (
+      queue !== undefined && dedupIds.recall(queue.family, dedupId, this.#core.clock.now()) !== undefined
+    );
   }
 
   /** Copies made by a log are durable: into their queues. */
@@ -178,7 +184,7 @@ export class QueueService {
 
   lettersInto(name: ChannelName): Promise<void> | undefined {
     const queue = this.channels.find(name);
-    return queue === undefined ? undefined : this.lettersUnderWay.awaited(queue.family);
+    return this.lettersUnderWay.awaited(queue?.family ?? this.channels.resolve(name));
   }
 
   holds(token: LeaseToken): boolean {
@@ -218,6 +224,7 @@ export class QueueService {
 
   async purge(name: ChannelName, scope: PurgeScope): Promise<PurgeResult> {
     const { family, only } = this.channels.forConsumer(name, false);
+    refuseWhenFarBehind(this.#core);
     // What a rewind brings back is purged like all else.
     while (family.rewinding !== undefined) await family.rewinding;
     if (family.base.deleted) throw new BrokerError('not-found', `no queue '${name}'`);

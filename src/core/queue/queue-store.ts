@@ -2,6 +2,7 @@ import { DeadlineHeap } from '../../base/deadline-heap.js';
 import type { ChannelName } from '../channel-name.js';
 import type { LiveExtents } from '../partition/live-extents.js';
 import { dropsHead } from './bounds.js';
+import { DedupWindows } from './dedup-windows.js';
 import { Directory } from './directory.js';
 import type { Family, Queue } from './family.js';
 import { MessageTable, State, type Stored } from './message-table.js';
@@ -25,6 +26,7 @@ export class QueueStore {
   readonly deadlines = new DeadlineHeap();
   /** By base id: when the family's retention should next be looked at. */
   readonly retention = new DeadlineHeap();
+  readonly dedupIds = new DedupWindows();
   readonly directory = new Directory();
   readonly byId = this.directory.byId;
   readonly byName = this.directory.byName;
@@ -80,6 +82,7 @@ export class QueueStore {
     for (const slot of family.inFlight.values()) this.#release(slot);
     family.inFlight.clear();
     family.ready = 0;
+    this.dedupIds.clear(family);
     this.directory.forgetFamily(family);
     this.retention.remove(family.base.id);
   }

@@ -1,6 +1,7 @@
 import { deferred } from '../../base/deferred.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
+import { refuseWhenFarBehind } from '../partition/backlog.js';
 import type { PendingOperation } from '../partition/pipeline.js';
 import type { GiveBack } from '../partition/records.js';
 import { dropsHead } from './bounds.js';
@@ -80,6 +81,8 @@ export class Settlements {
 
   settle(request: SettleRequest): Promise<SettleResult> {
     const { tokens, settlement } = request;
+    // The one that a holder may repeat forever.
+    if (settlement.kind === 'extend') refuseWhenFarBehind(this.#core);
     const late = request.late === true && settlement.kind === 'ack';
     const refused: number[] = [];
     const later: Promise<void>[] = [];

@@ -27,6 +27,11 @@ interface Step {
   readonly notify?: { readonly kind: string; readonly key: string };
 }
 
+/** Whether a change makes something that stays. */
+function isAddition({ do: kind }: Change): boolean {
+  return kind === 'put' || kind === 'create-queue' || kind === 'create-log' || kind === 'set-alias';
+}
+
 interface Parts {
   readonly queues: QueueService;
   readonly logs: LogService;
@@ -51,8 +56,11 @@ export class Changes {
   }
 
   change(changes: readonly Change[]): Promise<readonly number[]> {
+    this.#parts.queues.admission.checkChange(changes.some(isAddition));
+    // Those that wait for their turn are in no entry yet.
+    const release = this.#core.pipeline.setAside(JSON.stringify(changes).length);
     const done = this.#last.then(() => this.#run(changes));
-    this.#last = done.catch(() => undefined);
+    this.#last = done.then(release, release);
     return done;
   }
 
@@ -230,7 +238,7 @@ export class Changes {
       },
       // A copy: what the caller does to its value later is not a change.
       apply: () => {
-        this.#parts.registry.put({ kind, key, version, value: JSON.parse(json) });
+        this.#parts.registry.put({ kind, key, version, value: JSON.parse(json) }, json.length);
       },
     };
   }
