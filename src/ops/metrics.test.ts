@@ -84,8 +84,8 @@ describe('metrics', () => {
         .at(-1),
     );
 
-  it('adds the queues up and shows each', async () => {
-    const text = await metricsOf(
+  it('adds the queues up and shows each', () => {
+    const text = metricsOf(
       new Map([
         ['sqs.a', 3],
         ['sqs.b', 4],
@@ -99,8 +99,8 @@ describe('metrics', () => {
     expect(valueOf(text, 'polymq_queue_messages{queue="sqs.b",state="ready"}')).toBe(4);
   });
 
-  it('shows journal, space, connectors, process and build', async () => {
-    const text = await metricsOf(new Map()).render();
+  it('shows journal, space, connectors, process and build', () => {
+    const text = metricsOf(new Map()).render();
     expect(valueOf(text, 'polymq_journal_syncs')).toBe(4);
     expect(valueOf(text, 'polymq_journal_commit_seconds')).toBe(0.006);
     expect(valueOf(text, 'polymq_store_low')).toBe(1);
@@ -118,20 +118,20 @@ describe('metrics', () => {
     expect(valueOf(text, 'polymq_event_loop_delay_seconds{quantile="1"}')).toBeGreaterThanOrEqual(0);
   });
 
-  it('gives gauges of their own to the deepest queues only', async () => {
+  it('gives gauges of their own to the deepest queues only', () => {
     const depths = new Map<string, number>();
     for (let i = 0; i < QUEUES_WITH_GAUGES_MAX + 5; i++) depths.set(`q.${i}`, i);
-    const text = await metricsOf(depths).render();
+    const text = metricsOf(depths).render();
     expect(text.match(/polymq_queue_messages\{.*state="ready"/g)).toHaveLength(QUEUES_WITH_GAUGES_MAX);
     expect(text).not.toContain('queue="q.4"');
     expect(text).toContain(`queue="q.${QUEUES_WITH_GAUGES_MAX + 4}"`);
   });
 
-  it('forgets a queue that went away', async () => {
+  it('forgets a queue that went away', () => {
     const depths = new Map([['sqs.a', 3]]);
     const metrics = metricsOf(depths);
-    await metrics.render();
+    metrics.render();
     depths.clear();
-    expect(await metrics.render()).not.toContain('sqs.a');
+    expect(metrics.render()).not.toContain('sqs.a');
   });
 });
