@@ -184,7 +184,7 @@ export class QueueService {
 
   lettersInto(name: ChannelName): Promise<void> | undefined {
     const queue = this.channels.find(name);
-    return this.lettersUnderWay.awaited(queue?.family ?? this.channels.resolve(name));
+    return queue === undefined ? undefined : this.lettersUnderWay.awaited(queue.family);
   }
 
   holds(token: LeaseToken): boolean {
