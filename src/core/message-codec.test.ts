@@ -113,6 +113,10 @@ describe('message codec', () => {
         seen.add(mintedId(channel, sequence));
     }
     expect(seen.size).toBe(15);
+    expect([mintedId(0x1a, 0x12_3456), mintedId(1, 0x12_3456_789a_bcde)]).toEqual([
+      '0000001a-0000-8000-8000-000000123456',
+      '00000001-0012-8345-8678-0000009abcde',
+    ]);
     for (const id of seen)
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
   });

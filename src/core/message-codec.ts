@@ -76,11 +76,25 @@ export function encodeMessage(
   w.bytes(message.body);
 }
 
+/** What sequences of one channel have in common: all but their lowest 24 bits. */
+const LOW_IDS = 0x100_0000;
+const HEX_3 = Array.from({ length: 4096 }, (_, value) => value.toString(16).padStart(3, '0'));
+let commonChannel = -1;
+let commonHigh = -1;
+let common = '';
+
 /** The id of a message that was sent without one: a version 8 UUID made of its first family (or log) and sequence. */
 export function mintedId(channelId: number, sequence: number): string {
-  const c = channelId.toString(16).padStart(8, '0');
-  const s = sequence.toString(16).padStart(16, '0');
-  return `${c}-${s.slice(0, 4)}-8${s.slice(4, 7)}-8${s.slice(7, 10)}-000000${s.slice(10)}`;
+  const high = Math.floor(sequence / LOW_IDS);
+  const low = sequence % LOW_IDS;
+  if (channelId !== commonChannel || high !== commonHigh) {
+    const c = channelId.toString(16).padStart(8, '0');
+    const s = high.toString(16).padStart(10, '0');
+    common = `${c}-${s.slice(0, 4)}-8${s.slice(4, 7)}-8${s.slice(7)}-000000`;
+    commonChannel = channelId;
+    commonHigh = high;
+  }
+  return common + ((HEX_3[low >>> 12] as string) + (HEX_3[low & 0xfff] as string));
 }
 
 /** Translators by the protocol name of an origin. */
