@@ -9,12 +9,15 @@ import {
 /** A pair of pure functions between a message and its bytes. `decode` throws on bytes that are no such message. */
 export interface MessageCodec<T> {
   encode(value: T): Uint8Array;
+  /** Likewise, but what it gives is good only until the next message is encoded. For who writes it at once. */
+  lend?(value: T): Uint8Array;
   decode(bytes: Uint8Array): T;
 }
 
 /** A codec of some message or other: what a table of them holds. */
 export interface AnyMessageCodec {
   encode(value: never): Uint8Array;
+  lend?(value: never): Uint8Array;
   decode(bytes: Uint8Array): unknown;
 }
 

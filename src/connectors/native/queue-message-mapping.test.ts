@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { ChannelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
 import type { StoredMessage } from '../../core/message.js';
-import { deliveredQueueMessage, outgoingQueueMessage, sendResult } from './queue-message-mapping.js';
+import {
+  deliveredQueueMessage,
+  deliveredQueueMessages,
+  outgoingQueueMessage,
+  sendResult,
+} from './queue-message-mapping.js';
 import { QueueMessage } from './wire/messages.js';
 
 const body = Buffer.from([0, 255, 1]);
@@ -99,6 +104,23 @@ describe('a message on its way out', () => {
     delayedTo: 0,
     reRoutedFrom: '',
   };
+
+  it('is the same among others as alone', () => {
+    const all = ['a', '', 'c'.repeat(20_000), 'd'].map((text, place) => ({
+      ...seen,
+      sequence: place + 1,
+      enqueuedAt: seen.enqueuedAt + (place % 2),
+      message: { ...message, body: Buffer.from(text), policy: place === 3 ? {} : message.policy },
+    }));
+    const alone = all.map((each) => deliveredQueueMessage(each, `to-${each.sequence}`, each.sequence * 2));
+    const together = deliveredQueueMessages(
+      all,
+      ({ sequence }) => `to-${sequence}`,
+      ({ sequence }) => sequence * 2,
+    );
+    expect(together).toEqual(alone);
+    expect(new Set(together.map(({ attributes }) => attributes?.md5OfBody)).size).toBe(all.length);
+  });
 
   it('shows all there is to know', () => {
     expect(deliveredQueueMessage(seen, 'name')).toEqual({

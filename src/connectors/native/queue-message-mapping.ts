@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { md5, md5OfAll } from '../../base/md5.js';
 import type { ChannelName } from '../../core/channel-name.js';
 import type { MessagePolicy, OutgoingMessage, StoredMessage } from '../../core/message.js';
 import type { Delivery, PeekedMessage, SendOutcome } from '../../core/queue/types.js';
@@ -13,9 +13,17 @@ import type {
 
 const NS_PER_MS = 1_000_000n;
 
-/** Unix ms as Unix ns; 0 (never, none) stays 0. */
+let lastMs = 0;
+let lastNs = 0n;
+
+/** Unix ms as Unix ns; 0 (never, none) stays 0. Messages of a batch mostly have one and the same time. */
 export function nanoseconds(ms: number): bigint {
-  return BigInt(ms) * NS_PER_MS;
+  if (ms === 0) return 0n;
+  if (ms !== lastMs) {
+    lastMs = ms;
+    lastNs = BigInt(ms) * NS_PER_MS;
+  }
+  return lastNs;
 }
 
 /** A checked message (see rules.ts) on its way in. */
@@ -77,18 +85,48 @@ export function deliveredQueueMessage(
   channel: string,
   sequence = seen.sequence,
 ): OutgoingQueueMessage {
+  const { body } = seen.message;
+  return shown(seen, { channel, sequence, body, md5OfBody: md5(body) });
+}
+
+/** The same of many. */
+export function deliveredQueueMessages<T extends Seen>(
+  all: readonly T[],
+  channelOf: (seen: T) => string,
+  sequenceOf: (seen: T) => number,
+): OutgoingQueueMessage[] {
+  const bodies = all.map(({ message }) => message.body);
+  const digests = md5OfAll(bodies);
+  return all.map((seen, place) =>
+    shown(seen, {
+      channel: channelOf(seen),
+      sequence: sequenceOf(seen),
+      body: bodies[place] as Uint8Array,
+      md5OfBody: digests[place] as string,
+    }),
+  );
+}
+
+interface Shown {
+  readonly channel: string;
+  readonly sequence: number;
+  readonly body: Uint8Array;
+  readonly md5OfBody: string;
+}
+
+function shown(seen: Seen, { channel, sequence, body, md5OfBody }: Shown): OutgoingQueueMessage {
   const { message } = seen;
   return {
     messageId: message.id,
     clientId: message.clientId,
     channel,
     metadata: message.metadata,
-    body: message.body,
+    body,
     tags: message.tags,
     attributes: {
       timestamp: nanoseconds(seen.enqueuedAt),
       sequence,
-      md5OfBody: hash('md5', message.body, 'hex'),
+      md5OfBody,
       receiveCount: seen.receiveCount,
       reRouted: seen.reRoutedFrom !== '',
       reRoutedFromQueue: seen.reRoutedFrom,
@@ -100,12 +138,21 @@ export function deliveredQueueMessage(
   };
 }
 
+const NO_POLICY: QueueMessagePolicy = {
+  expirationSeconds: 0,
+  delaySeconds: 0,
+  maxReceiveCount: 0,
+  maxReceiveQueue: '',
+};
+
 function deliveredPolicy({ policy }: StoredMessage): Partial<QueueMessagePolicy> {
+  const { expirationMs, delayMs, maxReceiveCount, maxReceiveQueue } = policy;
+  if ((expirationMs ?? delayMs ?? maxReceiveCount ?? maxReceiveQueue) === undefined) return NO_POLICY;
   return {
     // Other protocols count in milliseconds: rounded up, so that some never shows as none.
-    expirationSeconds: Math.ceil((policy.expirationMs ?? 0) / 1000),
-    delaySeconds: Math.ceil((policy.delayMs ?? 0) / 1000),
-    maxReceiveCount: policy.maxReceiveCount ?? 0,
-    maxReceiveQueue: policy.maxReceiveQueue ?? '',
+    expirationSeconds: Math.ceil((expirationMs ?? 0) / 1000),
+    delaySeconds: Math.ceil((delayMs ?? 0) / 1000),
+    maxReceiveCount: maxReceiveCount ?? 0,
+    maxReceiveQueue: maxReceiveQueue ?? '',
   };
 }

@@ -123,9 +123,11 @@ export abstract class Call implements StreamServer, CallMetadata {
   }
 
   protected send(message: unknown, accepted?: () => void): boolean {
+    const { response } = this.route.method;
+    const isLent = response.lend !== undefined;
     let bytes: Uint8Array;
     try {
-      bytes = this.route.method.response.encode(message as never);
+      bytes = response.lend?.(message as never) ?? response.encode(message as never);
     } catch (caught) {
       this.failWith(caught);
       return false;
@@ -135,7 +137,7 @@ export abstract class Call implements StreamServer, CallMetadata {
       this.stream.respond(RESPONSE_HEADERS, false);
     }
     messageHead.writeUInt32BE(bytes.length, 1);
-    return this.stream.write(messageHead, bytes, accepted);
+    return this.stream.write(messageHead, bytes, { isLent, accepted });
   }
 
   protected finish(): void {

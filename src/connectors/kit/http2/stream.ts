@@ -41,11 +41,24 @@ export interface StreamPort {
   done(stream: Http2Stream, isReset: boolean): void;
 }
 
+/** How a body is written. */
+export interface BodyWrite {
+  /** The bytes are the caller's: what of them cannot be sent at once is copied. Else they must not change. */
+  readonly isLent?: boolean;
+  /**
+   * Called when the last of it was handed to the connection within the peer's windows, perhaps before `write` returns; not
+   * when the stream ends before.
+   */
+  readonly accepted?: (() => void) | undefined;
+}
+
 interface Waiting {
-  readonly bytes: Uint8Array;
+  bytes: Uint8Array;
   at: number;
   readonly accepted: (() => void) | undefined;
 }
+
+const AS_IT_IS: BodyWrite = {};
 
 /** One request and its answer. */
 export class Http2Stream {
@@ -82,11 +95,10 @@ export class Http2Stream {
   }
 
   /**
-   * Sends `head` and `body` in order as the body of the answer. `accepted` is called when the last of it was handed to the
-   * connection within the peer's windows, perhaps before this returns; not when the stream ends before. False when the
-   * stream holds its fill: `onRoom` follows. `head` may be used again at once, `body` must not change.
+   * Sends `head` and `body` in order as the body of the answer. False when the stream holds its fill: `onRoom` follows.
+   * `head` may be used again at once.
    */
-  write(head: Uint8Array, body: Uint8Array, accepted?: () => void): boolean {
+  write(head: Uint8Array, body: Uint8Array, { isLent, accepted }: BodyWrite = AS_IT_IS): boolean {
     if (this.isOver) return false;
     const port = this.#port;
     const length = head.length + body.length;
@@ -107,11 +119,16 @@ export class Http2Stream {
       return true;
     }
     if (head.length > 0) this.#waiting.push({ bytes: Buffer.from(head), at: 0, accepted: undefined });
-    this.#waiting.push({ bytes: body, at: 0, accepted });
+    const waiting: Waiting = { bytes: body, at: 0, accepted };
+    this.#waiting.push(waiting);
     this.#waitingBytes += length;
     port.pendingBytes += length;
     port.blocked.add(this);
     while (this.pump());
+    if (isLent === true && waiting.at < body.length) {
+      waiting.bytes = Buffer.from(body.subarray(waiting.at));
+      waiting.at = 0;
+    }
     const isFull = this.#waitingBytes > port.limits.streamPendingBytesMax;
     if (isFull) this.#wasRefused = true;
     return !isFull;

@@ -4,12 +4,11 @@ import { FlowWriter, type BidiCall } from '../../kit/grpc-call.js';
 import { OWN_TEXTS, TEXTS } from '../error-texts.js';
 import { nativeText } from '../errors.js';
 import { NATIVE_LIMITS } from '../limits.js';
-import { deliveredQueueMessage } from '../queue-message-mapping.js';
+import { deliveredQueueMessages } from '../queue-message-mapping.js';
 import { getFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import {
   DownstreamType,
-  type OutgoingQueueMessage,
   type QueuesDownstreamRequest,
   type QueuesDownstreamResponse,
 } from '../wire/messages.js';
@@ -161,8 +160,10 @@ class DownstreamSession {
   ): QueuesDownstreamResponse {
     const transaction = new Transaction(id);
     const nameOf = channelNamer(this.#service.broker, request.channel);
-    const messages: OutgoingQueueMessage[] = deliveries.map((delivery) =>
-      deliveredQueueMessage(delivery, nameOf(delivery.channel), transaction.add(delivery)),
+    const messages = deliveredQueueMessages(
+      deliveries,
+      ({ channel }) => nameOf(channel),
+      (delivery) => transaction.add(delivery),
     );
     this.#service.counters.messages_delivered += messages.length;
     const isComplete = request.autoAck || transaction.isComplete;

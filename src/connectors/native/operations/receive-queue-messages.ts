@@ -2,7 +2,7 @@ import type { ChannelName } from '../../../core/channel-name.js';
 import type { Delivery, PeekedMessage } from '../../../core/queue/types.js';
 import { nativeText } from '../errors.js';
 import { NATIVE_LIMITS } from '../limits.js';
-import { deliveredQueueMessage } from '../queue-message-mapping.js';
+import { deliveredQueueMessages } from '../queue-message-mapping.js';
 import { receiveFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import type { ReceiveQueueMessagesRequest, ReceiveQueueMessagesResponse } from '../wire/messages.js';
@@ -27,7 +27,11 @@ export function receiveQueueMessages(service: NativeService) {
     try {
       const seen = request.isPeek ? await peek(service, request) : await take(service, request, caller);
       const nameOf = channelNamer(service.broker, request.channel);
-      const messages = seen.map((each) => deliveredQueueMessage(each, nameOf(each.channel)));
+      const messages = deliveredQueueMessages<Delivery | PeekedMessage>(
+        seen,
+        ({ channel }) => nameOf(channel),
+        ({ sequence }) => sequence,
+      );
       return { ...head, messages, messagesReceived: messages.length };
     } catch (caught) {
       return { ...head, isError: true, error: nativeText(caught) };

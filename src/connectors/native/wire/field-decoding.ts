@@ -5,7 +5,7 @@ import { WireError, type Source } from './varint.js';
 const KEY_TAG = (1 << 3) | DELIMITED;
 const VALUE_TAG = (2 << 3) | DELIMITED;
 
-function readText(source: Source, limit: number): string {
+export function readText(source: Source, limit: number): string {
   const end = source.part(limit);
   const raw = source.bytes.subarray(source.at, end);
   const text = raw.toString('utf8');
@@ -71,9 +71,13 @@ function readCounts(
   return list;
 }
 
-function readEntry(before: Map<string, string>, source: Source, limit: number): Map<string, string> {
+export function readEntry(
+  before: ReadonlyMap<string, string>,
+  source: Source,
+  limit: number,
+): Map<string, string> {
   const end = source.part(limit);
-  const map = before === NO_MAP ? new Map<string, string>() : before;
+  const map = before === NO_MAP ? new Map<string, string>() : (before as Map<string, string>);
   let key = '';
   let value = '';
   while (source.at < end) {

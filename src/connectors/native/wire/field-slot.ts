@@ -1,4 +1,5 @@
-import type { Sink, Source } from './varint.js';
+import type { Sink } from './sink.js';
+import type { Source } from './varint.js';
 
 /** How a field is written. */
 export type Kind =
@@ -9,11 +10,15 @@ export type Values = Record<string, unknown>;
 
 /** What the fields of a message need to know of another message type. */
 export interface Nested {
-  measure(value: Values, sizes: number[]): number;
+  /** Writes the fields, the last one first. */
   write(value: Values, sink: Sink): void;
   read(source: Source, end: number, into: Values): Values;
   empty(): Values;
 }
+
+/** A codec by hand in the place of a declared one: of all it does, or of writing alone. */
+export type OwnCodec = Pick<Nested, 'write'> &
+  (Nested | { readonly read?: undefined; readonly empty?: undefined });
 
 /** One field as the codec works with it. */
 export interface Slot {
@@ -21,12 +26,11 @@ export interface Slot {
   readonly kind: Kind;
   readonly type: Nested | undefined;
   readonly tag: number;
-  readonly tagSize: number;
 }
 
 export const NO_MAP: ReadonlyMap<string, string> = new Map();
 export const NO_LIST: readonly never[] = Object.freeze([]);
-const NO_BYTES = new Uint8Array(0);
+export const NO_BYTES = new Uint8Array(0);
 export const DEFAULTS: Readonly<Record<Kind, unknown>> = {
   string: '',
   bytes: NO_BYTES,

@@ -12,6 +12,7 @@ import {
   stringMap,
 } from './protobuf.js';
 import type { Decoded, Encodable, MessageType } from './protobuf.js';
+import { queueMessageCodec, sendResultCodec } from './queue-message-codec.js';
 
 /** The messages of `kubemq.proto`, beside this file. Times are Unix nanoseconds unless a name says otherwise. */
 
@@ -132,34 +133,40 @@ export const QueueMessagePolicy = message({
 });
 export type QueueMessagePolicy = DecodedOf<typeof QueueMessagePolicy>;
 
-export const QueueMessage = message({
-  messageId: string(1),
-  clientId: string(2),
-  channel: string(3),
-  metadata: string(4),
-  body: bytes(5),
-  tags: stringMap(6),
-  attributes: nested(7, QueueMessageAttributes),
-  policy: nested(8, QueueMessagePolicy),
-  topic: string(9),
-  partition: int32(10),
-  partitionKey: string(11),
-});
+export const QueueMessage = message(
+  {
+    messageId: string(1),
+    clientId: string(2),
+    channel: string(3),
+    metadata: string(4),
+    body: bytes(5),
+    tags: stringMap(6),
+    attributes: nested(7, QueueMessageAttributes),
+    policy: nested(8, QueueMessagePolicy),
+    topic: string(9),
+    partition: int32(10),
+    partitionKey: string(11),
+  },
+  queueMessageCodec({ attributes: QueueMessageAttributes, policy: QueueMessagePolicy }),
+);
 export type QueueMessage = DecodedOf<typeof QueueMessage>;
 export type OutgoingQueueMessage = EncodableOf<typeof QueueMessage>;
 
-export const SendQueueMessageResult = message({
-  messageId: string(1),
-  sentAt: int64(2),
-  expirationAt: int64(3),
-  delayedTo: int64(4),
-  isError: bool(5),
-  error: string(6),
-  refChannel: string(7),
-  refTopic: string(8),
-  refPartition: int32(9),
-  refHash: string(10),
-});
+export const SendQueueMessageResult = message(
+  {
+    messageId: string(1),
+    sentAt: int64(2),
+    expirationAt: int64(3),
+    delayedTo: int64(4),
+    isError: bool(5),
+    error: string(6),
+    refChannel: string(7),
+    refTopic: string(8),
+    refPartition: int32(9),
+    refHash: string(10),
+  },
+  sendResultCodec,
+);
 export type SendQueueMessageResult = EncodableOf<typeof SendQueueMessageResult>;
 
 export const QueueMessagesBatchRequest = message({ batchId: string(1), messages: repeated(2, QueueMessage) });

@@ -1,7 +1,17 @@
 import { readField } from './field-decoding.js';
-import { measureField, writeField } from './field-encoding.js';
-import { DEFAULTS, VARINT, WIRE_KINDS, type Kind, type Slot, type Values } from './field-slot.js';
-import { Sink, Source, WireError, varintSize } from './varint.js';
+import { writeField } from './field-encoding.js';
+import {
+  DEFAULTS,
+  VARINT,
+  WIRE_KINDS,
+  type Kind,
+  type Nested,
+  type OwnCodec,
+  type Slot,
+  type Values,
+} from './field-slot.js';
+import { Sink } from './sink.js';
+import { Source, WireError } from './varint.js';
 
 /**
  * Protobuf (proto3) messages from a declaration. Small and quick for what this contract uses: scalars, string maps, nested
@@ -55,20 +65,28 @@ export const repeated = <F extends Fields>(
   type: type,
 });
 
-export function message<F extends Fields>(fields: F): MessageType<F> {
-  return new MessageType(fields);
+/** `own`: a codec made by hand for the same fields, for a message of which there are very many. */
+export function message<F extends Fields>(fields: F, own?: OwnCodec): MessageType<F> {
+  return new MessageType(fields, own);
 }
 
+/** One for all types: a message is encoded in one go. */
+const sink = new Sink();
+
 /** A message type: a pair of pure functions between values and bytes. */
-export class MessageType<F extends Fields> {
+export class MessageType<F extends Fields> implements Nested {
+  readonly fields: F;
+  readonly #own: OwnCodec | undefined;
   readonly #slots: readonly Slot[];
   readonly #byNumber: (Slot | undefined)[] = [];
   readonly #empty: Values = {};
 
-  constructor(fields: F) {
+  constructor(fields: F, own?: OwnCodec) {
+    this.fields = fields;
+    this.#own = own;
     this.#slots = Object.entries(fields).map(([name, field]) => {
       const tag = (field.number << 3) | WIRE_KINDS[field.kind];
-      return { name, kind: field.kind, type: field.type, tag, tagSize: varintSize(tag, 0) };
+      return { name, kind: field.kind, type: field.type, tag };
     });
     for (const slot of this.#slots) {
       this.#byNumber[slot.tag >>> 3] = slot;
@@ -77,38 +95,37 @@ export class MessageType<F extends Fields> {
   }
 
   encode(value: Encodable<F>): Buffer {
-    const sizes: number[] = [];
-    const sink = new Sink(this.measure(value, sizes), sizes);
+    return Buffer.from(this.lend(value));
+  }
+
+  /** The same without a copy: good until the next message of any type is encoded. */
+  lend(value: Encodable<F>): Buffer {
+    sink.begin();
     this.write(value, sink);
-    return sink.bytes;
+    return sink.view();
   }
 
   /** Throws WireError for bytes that are no such message. Fields of no known number are stepped over. */
   decode(input: Uint8Array): Decoded<F> {
     const source = new Source(input);
-    return this.read(source, source.bytes.length, { ...this.#empty }) as Decoded<F>;
+    return this.read(source, source.bytes.length, this.empty()) as Decoded<F>;
   }
 
-  /** Length of the encoding; every inner length is pushed to `sizes`, in the order `write` needs them. */
-  measure(value: Values, sizes: number[]): number {
-    let total = 0;
-    for (const slot of this.#slots) {
-      const part = value[slot.name];
-      if (part === undefined || part === DEFAULTS[slot.kind]) continue;
-      total += measureField(slot, part, sizes);
+  write(value: Values, to: Sink): void {
+    if (this.#own !== undefined) {
+      this.#own.write(value, to);
+      return;
     }
-    return total;
-  }
-
-  write(value: Values, sink: Sink): void {
-    for (const slot of this.#slots) {
+    for (let at = this.#slots.length - 1; at >= 0; at--) {
+      const slot = this.#slots[at] as Slot;
       const part = value[slot.name];
       if (part === undefined || part === DEFAULTS[slot.kind]) continue;
-      writeField(slot, part, sink);
+      writeField(slot, part, to);
     }
   }
 
   read(source: Source, end: number, into: Values): Values {
+    if (this.#own?.read !== undefined) return this.#own.read(source, end, into);
     while (source.at < end) {
       source.varint(end);
       const tag = source.low;
@@ -128,6 +145,6 @@ export class MessageType<F extends Fields> {
   }
 
   empty(): Values {
-    return { ...this.#empty };
+    return this.#own?.empty?.() ?? { ...this.#empty };
   }
 }

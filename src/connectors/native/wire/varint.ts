@@ -31,47 +31,6 @@ export const highOf = (value: number): number => Math.floor(value / TWO_32) >>> 
 export const lowOfBig = (value: bigint): number => Number(value & 0xffff_ffffn);
 export const highOfBig = (value: bigint): number => Number((value >> 32n) & 0xffff_ffffn);
 
-/** Where an encoder stands: the bytes made so far and the lengths that were measured before. */
-export class Sink {
-  readonly bytes: Buffer;
-  at = 0;
-  readonly #sizes: readonly number[];
-  #nextSize = 0;
-
-  constructor(length: number, sizes: readonly number[]) {
-    this.bytes = Buffer.allocUnsafe(length);
-    this.#sizes = sizes;
-  }
-
-  /** The next length, in the order they were measured. */
-  size(): number {
-    return this.#sizes[this.#nextSize++] ?? 0;
-  }
-
-  varint(low: number, high: number): void {
-    const { bytes } = this;
-    let { at } = this;
-    while (high !== 0 || low >= 0x80) {
-      bytes[at++] = (low & 0x7f) | 0x80;
-      low = ((low >>> 7) | (high << 25)) >>> 0;
-      high >>>= 7;
-    }
-    bytes[at++] = low;
-    this.at = at;
-  }
-
-  text(value: string, byteLength: number): void {
-    // As many bytes as characters: all of them ASCII.
-    this.bytes.write(value, this.at, byteLength, byteLength === value.length ? 'latin1' : 'utf8');
-    this.at += byteLength;
-  }
-
-  raw(value: Uint8Array): void {
-    this.bytes.set(value, this.at);
-    this.at += value.byteLength;
-  }
-}
-
 /** Where a decoder stands. */
 export class Source {
   readonly bytes: Buffer;
