@@ -46,6 +46,7 @@ function node(): Ownership {
     minFreeBytes: 0,
     isPatient: false,
     clock,
+    monotonicMs: () => 0,
     log: silentLog,
   });
 }

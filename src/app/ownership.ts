@@ -9,7 +9,7 @@ import { BrokerError } from '../core/errors.js';
 import type { Journal } from '../core/ports/journal.js';
 import type { Tenure } from '../core/ports/tenure.js';
 import type { ClusterMember, ClusterStatus } from '../ops/cluster-status.js';
-import type { JetStreamJournalOptions } from '../journal/jetstream/index.js';
+import type { JetStreamJournalOptions, openJetStreamJournal } from '../journal/jetstream/index.js';
 import type { Cluster, Streams } from './cluster.js';
 import { CLAIM } from './partition.js';
 import { Doors, type Admit } from './standby/doors.js';
@@ -57,6 +57,10 @@ export interface OwnershipParts {
   /** Waits for a cluster that does not answer. */
   readonly isPatient: boolean;
   readonly clock: Clock;
+  /** A clock that no operator and no time server moves, in ms. */
+  readonly monotonicMs?: () => number;
+  /** Instead of the journal's own, which is loaded when it is opened: that takes time no virtual clock knows of. */
+  readonly openJournal?: typeof openJetStreamJournal;
   readonly log: Log;
 }
 
@@ -176,15 +180,17 @@ export class Ownership {
   }
 
   async #openJournal(): Promise<Journal> {
-    const { minFreeBytes, clock, log } = this.#p;
+    const { minFreeBytes, clock, monotonicMs = () => performance.now(), log } = this.#p;
     if (this.#streams === undefined || this.#claimed === undefined) throw new Error('this node is no member');
-    const { openJetStreamJournal } = await import('../journal/jetstream/index.js');
-    return openJetStreamJournal({
-      ...this.#streams,
+    const streams = this.#streams;
+    const open = this.#p.openJournal ?? (await import('../journal/jetstream/index.js')).openJetStreamJournal;
+    return open({
+      ...streams,
       ...this.#p.journal,
       claim: this.#claim?.epoch ?? this.#claimed.then(({ epoch }) => epoch),
       minFreeBytes,
       clock,
+      monotonicMs,
       log,
       onFollow: (lag) => (this.#lag = lag),
       onDeposed: (reason) => this.#end(reason),

@@ -47,6 +47,7 @@ async function withCluster<T>(
       ...(await cluster.openStreams()),
       claim: claim.epoch,
       clock,
+      monotonicMs: () => performance.now(),
       log,
     });
     try {

@@ -74,7 +74,7 @@ describe.skipIf(natsMissing !== undefined)('NATS', () => {
       get: (seq) => log.get(seq),
       last: (subject) => log.last(subject),
       lastSeq: () => log.lastSeq(),
-      read: (from, to, visit) => log.read(from, to, visit),
+      next: (seq) => log.next(seq),
       purge: (subject) => log.purge(subject),
       subjects: () => log.subjects(),
       freeBytes: () => log.freeBytes(),
@@ -88,6 +88,7 @@ describe.skipIf(natsMissing !== undefined)('NATS', () => {
           claim: ++claim,
           extentBytes: 4096,
           clock: new SystemClock(),
+          monotonicMs: () => performance.now(),
           log: silentLog,
         }),
       // The next owner takes the journal over while this one still runs.

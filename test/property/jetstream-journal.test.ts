@@ -50,6 +50,7 @@ class Owner {
       extentBytes: EXTENT_BYTES,
       giveUpMs: GIVE_UP_MS,
       clock: this.#clock,
+      monotonicMs: () => this.#clock.now(),
       log: silentLog,
       onDeposed: () => (this.deposed = true),
     });

@@ -1,5 +1,6 @@
 import type { OpenBroker } from '../../src/core/broker.js';
 import type { Journal } from '../../src/core/ports/journal.js';
+import type { FencedStream } from '../../src/journal/jetstream/stream.js';
 import type { SendOutcome } from '../../src/core/queue/types.js';
 
 /** Mistakes that a simulation can be told to make, to show that it would find them. None of them is in the product. */
@@ -16,6 +17,8 @@ export const BUGS = [
   'tail-not-replayed',
   /** A batch goes out in several entries. */
   'torn-batch',
+  /** That a message is not there is believed of a server, and what is behind it of another one. */
+  'absence-believed',
   /** A send that is tried again is another message. */
   'tried-again-is-new',
 ] as const;
@@ -52,6 +55,16 @@ export function withBrokerBug(broker: OpenBroker, bug: Bug | undefined): OpenBro
     });
   }
   return broker;
+}
+
+export function withStreamBug(stream: FencedStream, bug: Bug | undefined): FencedStream {
+  if (bug !== 'absence-believed') return stream;
+  return replaced(stream, {
+    next: async (seq) => {
+      const lastSeq = await stream.lastSeq();
+      return (await stream.get(seq)) ?? (lastSeq > seq ? stream.next(seq + 1) : undefined);
+    },
+  });
 }
 
 export function withJournalBug(journal: Journal, bug: Bug | undefined): Journal {

@@ -26,10 +26,11 @@ export class Disasters {
   /** All is well from here on. */
   end(): void {
     this.#hasEnded = true;
-    const { machines, network } = this.#world;
+    const { machines, network, servers } = this.#world;
     network.heal();
     network.lost = 0;
     network.slow = 0;
+    for (const stream of [servers.log, servers.checkpoints]) stream.catchUp();
     machines.forEach(({ process }, i) => {
       if (process === undefined || process.clock.ended) this.#world.start(i);
       else {
@@ -60,6 +61,7 @@ export class Disasters {
       () => this.#lossyNetwork(),
       () => this.#lossyServers(process),
       () => this.#slowDisk(process),
+      () => this.#leaderChange(),
       () => this.#moveClock(index),
     ];
     disasters[random.below(disasters.length)]?.();
@@ -144,6 +146,24 @@ export class Disasters {
     this.#world.tell(`answers of NATS to ${process.name} get lost`);
     process.setFaults(random.next() * 0.3, 0);
     time.after(200 + random.below(1000), () => process.setFaults(0, 0));
+  }
+
+  /** The servers choose a leader: answers to publishers get lost, and whoever answers questions may be behind. */
+  #leaderChange(): void {
+    const { time, random, servers, machines } = this.#world;
+    const streams = [servers.log, servers.checkpoints];
+    const changing = random.chance(0.3) ? streams : [streams[random.below(2)] as (typeof streams)[0]];
+    const share = 0.2 + random.next() * 0.7;
+    this.#world.tell('a leader changes');
+    for (const stream of changing) stream.fallBehind(share);
+    const faults = random.next() * 0.5;
+    for (const { process } of machines) process?.setFaults(faults, 0);
+    time.after(50 + random.below(300), () => {
+      for (const { process } of machines) process?.setFaults(0, 0);
+    });
+    time.after(100 + random.below(1000), () => {
+      for (const stream of changing) stream.catchUp();
+    });
   }
 
   #slowDisk(process: NodeProcess): void {

@@ -12,9 +12,10 @@ import type { Cluster } from '../../src/app/cluster.js';
 import { CLAIM } from '../../src/app/partition.js';
 import { Ownership, TakeOverFailed } from '../../src/app/ownership.js';
 import { SimulatedBucketClient } from '../support/simulated-bucket.js';
+import { openJetStreamJournal } from '../../src/journal/jetstream/index.js';
 import { ProcessClock, type ClockFaults } from '../support/simulated-time.js';
 import { SimulatedConnection } from '../support/simulated-stream.js';
-import { withBrokerBug, withJournalBug } from './bugs.js';
+import { withBrokerBug, withJournalBug, withStreamBug } from './bugs.js';
 import { Violation } from './history.js';
 import { FIFO, PLAIN } from './queues.js';
 import type { World } from './world.js';
@@ -202,6 +203,8 @@ export class NodeProcess {
       journal: { extentBytes: EXTENT_BYTES, giveUpMs: GIVE_UP_MS, freshBytesMax: 4096 },
       isPatient: true,
       clock: this.clock,
+      monotonicMs: this.clock.monotonicMs,
+      openJournal: openJetStreamJournal,
       log: this.#world.logOf(this.name),
     });
   }
@@ -215,7 +218,11 @@ export class NodeProcess {
       log: silentLog,
     });
     const { names } = this.#world.servers;
-    const streams = { names, stream: this.#log, checkpoints: this.#checkpoints };
+    const streams = {
+      names,
+      stream: withStreamBug(this.#log, this.#world.bug),
+      checkpoints: this.#checkpoints,
+    };
     const { clock } = this;
     // Clients of the simulation ask node after node: no connection is carried.
     const bus = new LocalBus();

@@ -28,9 +28,18 @@ const TRIP_MS_MAX = 5;
 const TIMEOUT_MS = 50;
 const LATE_MS_MAX = 400;
 
+/** What one server has of a stream. */
+interface Replica {
+  readonly messages: readonly StoredMessage[];
+  readonly lastSeq: number;
+}
+
 /** What servers hold: shared by all who are connected. */
 export class SimulatedStream {
   messages: StoredMessage[] = [];
+  /** How often the server that fell behind is the one that answers a question, while there is one. */
+  behindShare = 0;
+  #behind: Replica | undefined;
   /** A planted fault: takes whatever comes, whatever it expects. */
   isUnfenced = false;
   #lastSeq = 0;
@@ -51,6 +60,22 @@ export class SimulatedStream {
     // As on a wire: what the publisher does to its buffer later changes nothing here.
     this.messages.push({ seq: this.#lastSeq, subject, payload: Buffer.from(payload) });
     return this.#lastSeq;
+  }
+
+  /** One server applies nothing from now on, and answers questions all the same: one cut off, or a leader that is new. */
+  fallBehind(share: number): void {
+    this.#behind = { messages: [...this.messages], lastSeq: this.#lastSeq };
+    this.behindShare = share;
+  }
+
+  /** All servers have everything. */
+  catchUp(): void {
+    this.#behind = undefined;
+  }
+
+  /** Whoever answers the next question. */
+  answerer(random: Random): Replica {
+    return this.#behind !== undefined && random.chance(this.behindShare) ? this.#behind : this;
   }
 
   purge(subject: string): void {
@@ -137,21 +162,19 @@ export class SimulatedConnection implements FencedStream {
   }
 
   get(seq: number): Promise<StoredMessage | undefined> {
-    return this.#ask(() => this.#stream.messages.find((message) => message.seq === seq));
+    return this.#ask(({ messages }) => messages.find((message) => message.seq === seq));
+  }
+
+  next(seq: number): Promise<StoredMessage | undefined> {
+    return this.#ask(({ messages }) => messages.find((message) => message.seq >= seq));
   }
 
   last(subject: string): Promise<StoredMessage | undefined> {
-    return this.#ask(() => this.#stream.messages.findLast((message) => message.subject === subject));
+    return this.#ask(({ messages }) => messages.findLast((message) => message.subject === subject));
   }
 
   lastSeq(): Promise<number> {
-    return this.#ask(() => this.#stream.lastSeq);
-  }
-
-  async read(from: number, to: number, visit: (message: StoredMessage) => void): Promise<void> {
-    const { messages } = this.#stream;
-    const found = await this.#ask(() => messages.filter(({ seq }) => seq >= from && seq <= to), 'certain');
-    for (const message of found) visit(message);
+    return this.#ask(({ lastSeq }) => lastSeq);
   }
 
   async purge(subject: string): Promise<void> {
@@ -159,7 +182,7 @@ export class SimulatedConnection implements FencedStream {
   }
 
   subjects(): Promise<readonly string[]> {
-    return this.#ask(() => [...new Set(this.#stream.messages.map(({ subject }) => subject))], 'certain');
+    return this.#ask(({ messages }) => [...new Set(messages.map(({ subject }) => subject))], 'certain');
   }
 
   async freeBytes(): Promise<undefined> {
@@ -167,13 +190,13 @@ export class SimulatedConnection implements FencedStream {
     return undefined;
   }
 
-  #ask<T>(look: () => T, kind: 'question' | 'certain' = 'question'): Promise<T> {
+  #ask<T>(look: (replica: Replica) => T, kind: 'question' | 'certain' = 'question'): Promise<T> {
     const isLost = this.isSevered || (kind === 'question' && this.#random.chance(this.faults.readLost));
     return new Promise((resolve, reject) => {
       if (this.#isCut) return;
       this.#clock.after(this.#random.below(TRIP_MS_MAX), () => {
         // What was asked is looked at when it gets there.
-        const found = isLost ? undefined : { answer: look() };
+        const found = isLost ? undefined : { answer: look(this.#stream.answerer(this.#random)) };
         this.#own.input(() => {
           if (this.#isCut) return;
           // As the real one, which has tried often by then.

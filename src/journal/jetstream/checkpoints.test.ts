@@ -19,8 +19,12 @@ class Rig {
     return new SimulatedConnection({ stream: this.stream, clock: this.clock, random: randomFrom(1) });
   }
 
+  open(stream: SimulatedConnection): Checkpoints {
+    return new Checkpoints({ stream, names, clock: this.clock, log: silentLog });
+  }
+
   async owner(epoch: number, connection = this.connect()): Promise<Checkpoints> {
-    const checkpoints = new Checkpoints(connection, names, silentLog);
+    const checkpoints = this.open(connection);
     await this.finish(checkpoints.load());
     await this.finish(checkpoints.takeOver(epoch));
     return checkpoints;
@@ -34,7 +38,7 @@ class Rig {
   }
 
   async newest(): Promise<string | undefined> {
-    const loaded = await this.finish(new Checkpoints(this.connect(), names, silentLog).load());
+    const loaded = await this.finish(this.open(this.connect()).load());
     return loaded === undefined ? undefined : Buffer.from(loaded.data).toString();
   }
 
@@ -42,7 +46,7 @@ class Rig {
     const state = { isDone: false };
     const watched = work.finally(() => (state.isDone = true));
     watched.catch(() => undefined);
-    for (let i = 0; i < 5000 && !state.isDone; i++) {
+    for (let i = 0; i < 20_000 && !state.isDone; i++) {
       this.clock.advance(1);
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -1,9 +1,11 @@
 import { crc32 } from 'node:zlib';
+import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Position } from '../../core/ports/journal.js';
 import type { ReadState } from './log-reader.js';
 import type { JournalNames } from './names.js';
+import { readRange } from './range.js';
 import { PublishError, type FencedStream } from './stream.js';
 
 /** The newest one, and one to fall back to when it is damaged. */
@@ -12,6 +14,9 @@ const PART_BYTES_MAX = 512 * 1024;
 /** Parts published at once. */
 const PARTS_IN_FLIGHT = 4;
 const TRIES = 5;
+/** How often a whole checkpoint is looked for: longer than a server that was cut off takes to notice it. */
+const LOADS = 60;
+const RETRY_MS = 200;
 
 /** A checkpoint as the head message lists it. */
 interface Manifest {
@@ -43,6 +48,13 @@ export interface LoadedCheckpoint {
   readonly data: Uint8Array;
 }
 
+interface CheckpointsParts {
+  readonly stream: FencedStream;
+  readonly names: JournalNames;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /**
  * Checkpoints in a stream of their own: parts first, then one message that lists the whole ones, newest last. That head is written by
  * compare-and-set, and each owner begins with one of its own: a deposed owner cannot put an older state in front of a newer one.
@@ -50,19 +62,21 @@ export interface LoadedCheckpoint {
 export class Checkpoints {
   readonly #stream: FencedStream;
   readonly #names: JournalNames;
+  readonly #clock: Clock;
   readonly #log: Log;
   #writer = 0;
   #headSeq = 0;
   #known: readonly Manifest[] = [];
-  /** Those that the loading could not read. */
-  readonly #damaged = new Set<string>();
+  /** Those that could not be read and were told of. */
+  readonly #complained = new Set<string>();
   /** A head got no answer: it may be there, or come. */
   #isUnsure = false;
   #count = 0;
 
-  constructor(stream: FencedStream, names: JournalNames, log: Log) {
+  constructor({ stream, names, clock, log }: CheckpointsParts) {
     this.#stream = stream;
     this.#names = names;
+    this.#clock = clock;
     this.#log = log;
   }
 
@@ -83,13 +97,25 @@ export class Checkpoints {
 
   /** The newest whole one. Rejects when there are some and none is whole: what stands in front of them is gone. */
   async load(): Promise<LoadedCheckpoint | undefined> {
-    await this.#readHead();
-    if (this.#known.length === 0) return undefined;
+    for (let tries = 1; ; tries++) {
+      await this.#readHead();
+      if (this.#known.length === 0) return undefined;
+      const loaded = await this.#loadKnown();
+      if (loaded !== undefined) return loaded;
+      // Newer ones may have taken their place, or the server that was asked has not everything: another one may answer next.
+      if (tries >= LOADS) throw new BrokerError('internal', 'every checkpoint of the journal is damaged');
+      await this.#pause();
+    }
+  }
+
+  async #loadKnown(): Promise<LoadedCheckpoint | undefined> {
     for (const manifest of [...this.#known].reverse()) {
       const bytes = await this.#readParts(manifest);
       if (bytes === undefined) {
-        this.#log.error('a checkpoint is damaged, trying an older one', { position: manifest.position });
-        this.#damaged.add(manifest.id);
+        const { id, position } = manifest;
+        if (!this.#complained.has(id))
+          this.#log.error('a checkpoint is not whole, trying an older one', { position });
+        this.#complained.add(id);
         continue;
       }
       const { position, replay, extentBytes, indexBytes } = manifest;
@@ -101,7 +127,11 @@ export class Checkpoints {
         data: bytes.subarray(indexBytes),
       };
     }
-    throw new BrokerError('internal', 'every checkpoint of the journal is damaged');
+    return undefined;
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => this.#clock.after(RETRY_MS, resolve));
   }
 
   /** Stores one, then lets go of those beyond the newest two. Rejects with `unavailable` when a newer owner has written one. */
@@ -126,7 +156,9 @@ export class Checkpoints {
       firstSeq,
       lastSeq,
     };
-    const known = [...this.#known, manifest].slice(-KEPT);
+    // What was not whole goes first: behind this one nobody needs it any more.
+    const whole = this.#known.filter((one) => !this.#complained.has(one.id));
+    const known = [...whole, manifest].slice(-KEPT);
     await this.#writeHead(known);
     const gone = this.#known.filter((one) => !known.includes(one));
     this.#known = known;
@@ -144,12 +176,12 @@ export class Checkpoints {
       try {
         const before = await this.#readHead();
         if (before > writer) throw new BrokerError('precondition', 'the checkpoints belong to a later owner');
-        this.#known = this.#known.filter(({ id }) => !this.#damaged.has(id));
         await this.#writeHead(this.#known);
         break;
       } catch (error) {
         const isLater = error instanceof BrokerError && error.kind === 'precondition';
         if (isLater || tries >= TRIES) throw error;
+        await this.#pause();
       }
     }
     await this.#removeLeftovers();
@@ -226,9 +258,11 @@ export class Checkpoints {
           this.#headSeq = found.seq;
           break;
         }
-        if ((found?.seq ?? 0) !== this.#headSeq) throw deposed(error);
+        // An older one only says that the server is behind.
+        if ((found?.seq ?? 0) > this.#headSeq) throw deposed(error);
         if (tries >= TRIES)
           throw new BrokerError('unavailable', 'the checkpoint cannot be written', { cause: error });
+        await this.#pause();
       }
     }
     this.#isUnsure = false;
@@ -238,7 +272,8 @@ export class Checkpoints {
     const subject = this.#names.checkpoint(manifest.id);
     const parts = new Map<number, Uint8Array>();
     try {
-      await this.#stream.read(manifest.firstSeq, manifest.lastSeq, (message) => {
+      const range = { from: manifest.firstSeq, to: manifest.lastSeq };
+      await readRange({ stream: this.#stream, clock: this.#clock }, range, (message) => {
         if (message.subject !== subject) return;
         const part = Buffer.from(message.payload);
         parts.set(part.readUInt32LE(0), part.subarray(4));

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { SystemClock } from '../../base/clock.js';
 import { silentLog } from '../../base/log.js';
 import { Batch } from './batch.js';
-import { Committer, markMessage } from './committer.js';
+import { Committer } from './committer.js';
 import { GroupKind } from './group.js';
+import { markMessage } from './marks.js';
 import { journalNames } from './names.js';
 import { PublishError, type FencedStream, type StoredMessage } from './stream.js';
 
@@ -20,7 +21,7 @@ function silentStream(): FencedStream {
       stored.push({ seq: stored.length + 1, subject: names.mark, payload: payloadOfMark });
       return Promise.reject(new PublishError('unknown', 'no answer'));
     },
-    get: (seq) => Promise.resolve(stored[seq - 1]),
+    next: (seq) => Promise.resolve(stored[seq - 1]),
     lastSeq: () => Promise.resolve(stored.length),
   };
   return stream as FencedStream;
@@ -39,6 +40,7 @@ function deposed(committed: (heard: string[], below: number) => void): Promise<r
       epoch: 1,
       logEnd: 0,
       clock: new SystemClock(),
+      monotonicMs: () => performance.now(),
       log: { ...silentLog, error: (message) => heard.push(message) },
       stored: () => heard.push('stored'),
       committed: (below) => committed(heard, below),

@@ -1,11 +1,11 @@
-import { performance } from 'node:perf_hooks';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Position } from '../../core/ports/journal.js';
 import type { Batch } from './batch.js';
-import { ANYWHERE, GROUP_HEADER_BYTES, GroupKind, readGroup, stampGroup } from './group.js';
+import { readGroup, stampGroup } from './group.js';
 import { IN_FLIGHT_MAX } from './log-reader.js';
+import { renewMark } from './marks.js';
 import type { JournalNames } from './names.js';
 import { PublishError, type FencedStream, type StoredMessage } from './stream.js';
 
@@ -13,6 +13,8 @@ import { PublishError, type FencedStream, type StoredMessage } from './stream.js
 const RETRY_MS = 100;
 /** Longest that a commit may be overdue before new messages are refused. */
 const OVERDUE_MS = 2_000;
+/** How often what is in front of a message is looked for before the message is stored, to see it then. */
+const LOOKS_BEFORE = 3;
 
 export interface CommitterParts {
   readonly stream: FencedStream;
@@ -25,6 +27,8 @@ export interface CommitterParts {
   readonly epoch: number;
   readonly logEnd: Position;
   readonly clock: Clock;
+  /** A clock that nobody moves, in ms. */
+  readonly monotonicMs: () => number;
   readonly log: Log;
   /** Part of the log from now on, in order. */
   readonly stored: (batch: Batch) => void;
@@ -50,6 +54,8 @@ export class Committer {
   #storedSeq: number;
   /** Expected of the next message. */
   #nextSeq: number;
+  /** Where the first one under way was stored, with messages in front of it that no server has shown yet. */
+  #unshownSeq = 0;
   #inFlight: Batch[] = [];
   #settling = false;
   #state: 'running' | 'stalled' | 'deposed' | 'closed' = 'running';
@@ -86,12 +92,12 @@ export class Committer {
 
   get overdue(): boolean {
     const oldest = this.#inFlight[0];
-    return oldest !== undefined && performance.now() - oldest.sentAt > OVERDUE_MS;
+    return oldest !== undefined && this.#p.monotonicMs() - oldest.sentAt > OVERDUE_MS;
   }
 
   /** Publishes the next batch of the log. */
   send(batch: Batch): void {
-    batch.sentAt = performance.now();
+    batch.sentAt = this.#p.monotonicMs();
     this.#inFlight.push(batch);
     this.#publish(batch, this.#nextSeq);
     this.#nextSeq += 1;
@@ -160,7 +166,7 @@ export class Committer {
   }
 
   #report(batch: Batch): void {
-    const tookMs = performance.now() - batch.sentAt;
+    const tookMs = this.#p.monotonicMs() - batch.sentAt;
     this.stats.groups += 1;
     this.stats.syncs += 1;
     this.stats.commitMsTotal += tookMs;
@@ -187,6 +193,7 @@ export class Committer {
   async #settleWhile(patience: { readonly isOver: boolean }): Promise<void> {
     // A refusal for want of space is final only when no earlier copy is unanswered.
     let mayBeThere = this.#inFlight.some((batch) => batch.state === 'unknown');
+    let looks = 0;
     for (;;) {
       const first = this.#inFlight[0];
       if (first === undefined) {
@@ -197,23 +204,39 @@ export class Committer {
         this.#giveUp(new BrokerError('unavailable', 'the stream of the journal is full'));
         return;
       }
-      if (!(await this.#catchUp()) || this.#gone()) return;
-      if (this.#inFlight[0] !== first) continue;
-      await this.#attempt(first, this.#storedSeq + 1);
+      const lastSeq = await this.#catchUp();
       if (this.#gone()) return;
-      if ((first.state as string) === 'stored') {
-        this.#inFlight.shift();
-        this.#report(first);
-        this.#p.committed(this.#committed);
-        continue;
+      if (this.#inFlight[0] !== first) continue;
+      looks = lastSeq > this.#storedSeq ? looks + 1 : 0;
+      if (looks === 0 || (looks > LOOKS_BEFORE && this.#unshownSeq <= this.#storedSeq)) {
+        if (await this.#publishAgain(first, lastSeq)) continue;
+        if (this.#gone()) return;
+        if (first.state === 'unknown') mayBeThere = true;
       }
-      if ((first.state as string) === 'unknown') mayBeThere = true;
       if (patience.isOver) {
         this.#giveUp(new BrokerError('unavailable', 'NATS does not answer'));
         return;
       }
-      if ((first.state as string) !== 'full' || mayBeThere) await this.#pause();
+      if (first.state !== 'full' || mayBeThere) await this.#pause();
     }
+  }
+
+  /**
+   * Stores the first one under way behind `lastSeq`; true when it counts. With messages in front of it that nobody has shown it does not yet: there
+   * may be the mark of another writer among them, or its own earlier copy. Whoever shows it shows them, too.
+   */
+  async #publishAgain(first: Batch, lastSeq: number): Promise<boolean> {
+    await this.#attempt(first, lastSeq + 1);
+    if (this.#gone() || (first.state as string) !== 'stored') return false;
+    if (first.seq > this.#storedSeq + 1) {
+      this.#unshownSeq = first.seq;
+      first.state = 'unknown';
+      return false;
+    }
+    this.#inFlight.shift();
+    this.#report(first);
+    this.#p.committed(this.#committed);
+    return true;
   }
 
   /** Asked anew after every wait. */
@@ -221,23 +244,23 @@ export class Committer {
     return this.#state !== 'running' && this.#state !== 'stalled';
   }
 
-  /** Looks at everything the stream has behind what is known. False: another writer's mark is there. */
-  async #catchUp(): Promise<boolean> {
+  /** Looks at what the stream has behind what is known, as far as it is shown; how far the stream goes at least. */
+  async #catchUp(): Promise<number> {
     const { stream, names } = this.#p;
     const last = await this.#asked(() => stream.lastSeq());
-    if (last === undefined) return true;
-    for (let seq = this.#storedSeq + 1; seq <= last.answer; seq++) {
-      const found = await this.#asked(() => stream.get(seq));
-      if (found === undefined) return true;
-      const message = found.answer;
-      if (message?.subject === names.mark) {
-        this.#depose(`message ${seq} of the stream is the mark of another writer`);
-        return false;
+    const lastSeq = Math.max(last?.answer ?? 0, this.#unshownSeq);
+    while (this.#storedSeq < lastSeq) {
+      // By one answer: that there is nothing in front of a message only whoever shows that message knows.
+      const message = (await this.#asked(() => stream.next(this.#storedSeq + 1)))?.answer;
+      if (message === undefined || this.#gone()) break;
+      if (message.subject === names.mark) {
+        this.#depose(`message ${message.seq} of the stream is the mark of another writer`);
+        break;
       }
-      this.#storedSeq = seq;
-      if (message !== undefined) this.#find(message);
+      this.#storedSeq = message.seq;
+      this.#find(message);
     }
-    return true;
+    return Math.max(lastSeq, this.#storedSeq);
   }
 
   /** The first one under way is stored when this message is it. */
@@ -293,42 +316,24 @@ export class Committer {
   }
 
   async #markAgain(): Promise<void> {
+    const { stream, names, extentBytes, claim } = this.#p;
     while (!this.#gone()) {
       await this.#pause();
       if (this.#gone()) return;
-      const seq = await this.#tryMark();
-      if (seq === undefined || this.#gone()) continue;
-      this.#epoch = seq;
-      this.#storedSeq = seq;
-      this.#nextSeq = seq + 1;
+      const mark = { extentBytes, claim, prev: this.#committed, before: this.#epoch };
+      const renewed = await renewMark(stream, names, mark);
+      if (renewed === undefined || this.#gone()) continue;
+      if (!renewed.isOwn) {
+        this.#depose(`message ${renewed.seq} of the stream is the mark of another writer`);
+        return;
+      }
+      this.#epoch = renewed.seq;
+      this.#storedSeq = renewed.seq;
+      this.#nextSeq = renewed.seq + 1;
       this.#state = 'running';
       this.#settling = false;
       this.#p.resumed();
       return;
     }
   }
-
-  async #tryMark(): Promise<number | undefined> {
-    const { stream, names, extentBytes, claim } = this.#p;
-    const message = markMessage({ extentBytes, claim, prev: this.#committed });
-    try {
-      return await stream.publish(names.mark, message, { lastSubjectSeq: this.#epoch });
-    } catch (error) {
-      if (!(error instanceof PublishError) || error.fault !== 'conflict') return undefined;
-    }
-    const found = (await this.#asked(() => stream.last(names.mark)))?.answer;
-    if (found === undefined || found.seq <= this.#epoch) return undefined;
-    // This writer's own mark, whose answer was lost, says the same.
-    if (Buffer.compare(found.payload, message) === 0) return found.seq;
-    this.#depose(`message ${found.seq} of the stream is the mark of another writer`);
-    return undefined;
-  }
-}
-
-/** A mark; `prev` ANYWHERE leaves the end of the log to what is stored. */
-export function markMessage(mark: { extentBytes: number; claim: number; prev?: Position }): Buffer {
-  const message = Buffer.alloc(GROUP_HEADER_BYTES);
-  const { extentBytes, claim, prev = ANYWHERE } = mark;
-  stampGroup(message, { kind: GroupKind.mark, extentBytes, epoch: 0, start: 0, prev, claim });
-  return message;
 }

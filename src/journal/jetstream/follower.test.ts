@@ -38,6 +38,7 @@ class Rig {
       claim,
       extentBytes: EXTENT_BYTES,
       clock: this.clock,
+      monotonicMs: () => this.clock.now(),
       log: silentLog,
       onDeposed: (reason) => {
         if (typeof claim === 'number' && claim > 1) this.deposed.push(reason);

@@ -1,24 +1,18 @@
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { deferred } from '../../base/deferred.js';
-import { BrokerError } from '../../core/errors.js';
 import type { Journal } from '../../core/ports/journal.js';
-import { markMessage } from './committer.js';
 import { readGroup } from './group.js';
 import { JetStreamJournal, type JetStreamJournalParts } from './journal.js';
 import type { JournalNames } from './names.js';
-import type { Mark } from './replay.js';
-import { PublishError, type FencedStream } from './stream.js';
+import { closedWhileFollowing, writeMark } from './marks.js';
+import type { FencedStream } from './stream.js';
 
 export { journalNames } from './names.js';
 export { openNatsStream } from './nats-stream.js';
 
-const DEFAULT_EXTENT_BYTES = 32 << 20;
 const DEFAULT_GIVE_UP_MS = 10_000;
 const DEFAULT_FRESH_BYTES_MAX = 64 << 20;
-/** How often a mark is tried while others write theirs or nobody answers. */
-const TRIES = 20;
-const RETRY_MS = 200;
 
 export interface JetStreamJournalOptions {
   readonly stream: FencedStream;
@@ -34,6 +28,8 @@ export interface JetStreamJournalOptions {
   /** Without a word from the stream for that long, what waits is reported as lost. */
   readonly giveUpMs?: number;
   readonly clock: Clock;
+  /** A clock that no operator and no time server moves, in ms. */
+  readonly monotonicMs: () => number;
   readonly log: Log;
   readonly onFollow?: (lag: number) => void;
   readonly onDeposed?: (reason: string) => void;
@@ -60,7 +56,7 @@ export async function openJetStreamJournal(options: JetStreamJournalOptions): Pr
   takenOver.catch(() => undefined);
   const onClose = (): void => {
     life.isOver = true;
-    closed.reject(gone());
+    closed.reject(closedWhileFollowing());
   };
   return journalOf(options, header.extentBytes, { takenOver, onClose });
 }
@@ -68,10 +64,6 @@ export async function openJetStreamJournal(options: JetStreamJournalOptions): Pr
 async function take(options: JetStreamJournalOptions, claim: number): Promise<Journal> {
   const mark = await writeMark(options, claim, { isOver: false });
   return journalOf(options, mark.extentBytes, { takenOver: Promise.resolve(mark), onClose: () => undefined });
-}
-
-function gone(): BrokerError {
-  return new BrokerError('draining', 'the journal was closed while it followed');
 }
 
 function journalOf(
@@ -89,31 +81,4 @@ function journalOf(
     onFollow: options.onFollow,
     onDeposed: options.onDeposed ?? (() => undefined),
   });
-}
-
-async function writeMark(
-  options: JetStreamJournalOptions,
-  claim: number,
-  life: { readonly isOver: boolean },
-): Promise<Mark & { readonly extentBytes: number }> {
-  const { stream, names, clock } = options;
-  for (let tries = 1; ; tries++) {
-    try {
-      const before = await stream.last(names.mark);
-      if (life.isOver) throw gone();
-      const header = before === undefined ? undefined : readGroup(before.payload);
-      if (header !== undefined && header.claim > claim)
-        throw new BrokerError('precondition', `the journal belongs to a later owner (claim ${header.claim})`);
-      const extentBytes = header?.extentBytes ?? options.extentBytes ?? DEFAULT_EXTENT_BYTES;
-      const mark = markMessage({ extentBytes, claim });
-      const epoch = await stream.publish(names.mark, mark, { lastSubjectSeq: before?.seq ?? 0 });
-      return { claim, epoch, extentBytes };
-    } catch (error) {
-      if (error instanceof BrokerError && (error.kind === 'precondition' || error.kind === 'draining'))
-        throw error;
-      if (tries >= TRIES || (error instanceof PublishError && error.fault === 'full'))
-        throw new BrokerError('unavailable', 'the journal cannot be taken over', { cause: error });
-      await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
-    }
-  }
 }

@@ -16,6 +16,7 @@ import { ExtentIndex } from './extent-index.js';
 import { GROUP_HEADER_BYTES, readGroup } from './group.js';
 import { LogReader, visitEntries, type ReadState } from './log-reader.js';
 import type { JournalNames } from './names.js';
+import { readMessage } from './range.js';
 import { Reader } from './reader.js';
 import { lostWay, Replay, type Mark, type ReplayParts } from './replay.js';
 import type { FencedStream } from './stream.js';
@@ -40,6 +41,7 @@ export interface JetStreamJournalParts {
   /** At the close: whoever only followed does not take over any more, and `takenOver` rejects. */
   readonly onClose: () => void;
   readonly clock: Clock;
+  readonly monotonicMs: () => number;
   readonly log: Log;
   readonly onFollow: ReplayParts['onFollow'];
   /** Another owner has the journal: nothing is committed here any more. */
@@ -73,10 +75,10 @@ export class JetStreamJournal implements Journal {
   constructor(parts: JetStreamJournalParts) {
     this.#p = parts;
     this.extentBytes = parts.extentBytes;
-    this.#checkpoints = new Checkpoints(parts.checkpoints, parts.names, parts.log);
+    this.#checkpoints = new Checkpoints({ ...parts, stream: parts.checkpoints });
     this.#recent = new RecentBatches(parts.freshBytesMax);
     this.#index = new ExtentIndex(this.extentBytes);
-    this.#reader = new Reader(parts.stream, this.#recent, this.#index);
+    this.#reader = new Reader(parts, this.#recent, this.#index);
     this.#replayFrom = { position: 0, state: { seq: 1, epoch: 0, end: 0 } };
   }
 
@@ -137,7 +139,7 @@ export class JetStreamJournal implements Journal {
     const mark = this.#mark;
     if (writer === undefined || mark === undefined)
       throw new BrokerError('internal', 'the journal must be replayed before it starts');
-    const { stream, names, giveUpMs, clock, log, onDeposed } = this.#p;
+    const { stream, names, giveUpMs, clock, monotonicMs, log, onDeposed } = this.#p;
     const committer = new Committer({
       stream,
       names,
@@ -146,6 +148,7 @@ export class JetStreamJournal implements Journal {
       giveUpMs,
       logEnd: this.#replayFrom.position,
       clock,
+      monotonicMs,
       log,
       stored: (batch) => batch.place(this.#index),
       committed: (below) => {
@@ -252,7 +255,7 @@ export class JetStreamJournal implements Journal {
   async #stateAt(position: Position): Promise<ReadState> {
     if (position === this.#replayFrom.position) return this.#replayFrom.state;
     const place = this.#index.find(position - 1);
-    const message = place === undefined ? undefined : await this.#p.stream.get(place.seq);
+    const message = place === undefined ? undefined : await readMessage(this.#p, place.seq);
     const header = message === undefined ? undefined : readGroup(message.payload);
     if (place === undefined || header === undefined)
       throw new BrokerError('unavailable', 'the stream does not show the message a checkpoint begins at');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { markMessage } from './committer.js';
+import { markMessage } from './marks.js';
 import { GROUP_HEADER_BYTES, GroupKind, stampGroup } from './group.js';
 import { LogReader } from './log-reader.js';
 import { journalNames } from './names.js';

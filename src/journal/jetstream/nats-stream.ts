@@ -8,16 +8,14 @@ import {
   StorageType,
   type JetStreamClient,
   type JetStreamManager,
+  type LastForMsgRequest,
+  type NextMsgRequest,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { BrokerError } from '../../core/errors.js';
 import { PublishError, type Expected, type FencedStream, type StoredMessage } from './stream.js';
 
 const REQUEST_TIMEOUT_MS = 2_000;
-/** Messages a read asks for ahead, and how often it asks for one. */
-const READS_IN_FLIGHT = 32;
-const READ_TRIES = 30;
-const READ_RETRY_MS = 200;
 /** JetStream's codes for: no space in the stream, in the account, on the server. */
 const FULL: ReadonlySet<number> = new Set([10077, 10047, 10023, 10028, 10122]);
 
@@ -99,68 +97,51 @@ class NatsStream implements FencedStream {
     }
   }
 
+  /** Any replica answers, without base64. */
   async get(seq: number): Promise<StoredMessage | undefined> {
-    return this.#message({ seq });
+    const found = await answered(this.#jsm.direct.getMessage(this.#name, { seq }));
+    return found === null ? undefined : { seq: found.seq, subject: found.subject, payload: found.data };
+  }
+
+  /** Asked when a replica did not know: whoever leads is likelier to. */
+  async next(seq: number): Promise<StoredMessage | undefined> {
+    return this.#askLeader({ seq, next_by_subj: '>' });
   }
 
   async last(subject: string): Promise<StoredMessage | undefined> {
-    return this.#message({ last_by_subj: subject });
+    return this.#askLeader({ last_by_subj: subject });
   }
 
-  async #message(query: { seq: number } | { last_by_subj: string }): Promise<StoredMessage | undefined> {
-    const found = await this.#jsm.streams.getMessage(this.#name, query);
+  async #askLeader(query: NextMsgRequest | LastForMsgRequest): Promise<StoredMessage | undefined> {
+    // The client's type knows a part of what this request may ask; the server takes both.
+    const found = await answered(this.#jsm.streams.getMessage(this.#name, query as LastForMsgRequest));
     return found === null ? undefined : { seq: found.seq, subject: found.subject, payload: found.data };
   }
 
   async lastSeq(): Promise<number> {
-    return (await this.#jsm.streams.info(this.#name)).state.last_seq;
-  }
-
-  async read(from: number, to: number, visit: (message: StoredMessage) => void): Promise<void> {
-    if (from > to) return;
-    const first = (await this.#jsm.streams.info(this.#name)).state.first_seq;
-    const asked: Promise<StoredMessage | undefined>[] = [];
-    let next = Math.max(from, first);
-    try {
-      for (let seq = next; seq <= to; seq++) {
-        while (asked.length < READS_IN_FLIGHT && next <= to) asked.push(this.#readOne(next++, to));
-        const message = await asked.shift();
-        if (message !== undefined) visit(message);
-      }
-    } finally {
-      // What is still under way when one failed is nobody's any more.
-      await Promise.allSettled(asked);
-    }
-  }
-
-  /** Any replica may answer, and one may lag: that a message is not there counts only when the leader says so, who has the one at `to`. */
-  async #readOne(seq: number, to: number): Promise<StoredMessage | undefined> {
-    for (let tries = 1; ; tries++) {
-      try {
-        const found = await this.#jsm.direct.getMessage(this.#name, { seq });
-        if (found !== null) return { seq: found.seq, subject: found.subject, payload: found.data };
-        if ((await this.get(to)) === undefined)
-          throw new Error('the leader does not have the last message yet');
-        return await this.get(seq);
-      } catch (error) {
-        if (tries >= READ_TRIES) throw failed(error);
-        await new Promise((resolve) => setTimeout(resolve, READ_RETRY_MS));
-      }
-    }
+    return (await answered(this.#jsm.streams.info(this.#name))).state.last_seq;
   }
 
   async purge(subject: string): Promise<void> {
-    await this.#jsm.streams.purge(this.#name, { filter: subject });
+    await answered(this.#jsm.streams.purge(this.#name, { filter: subject }));
   }
 
   async subjects(): Promise<readonly string[]> {
-    const info = await this.#jsm.streams.info(this.#name, { subjects_filter: '>' });
+    const info = await answered(this.#jsm.streams.info(this.#name, { subjects_filter: '>' }));
     return Object.keys(info.state.subjects ?? {});
   }
 
   async freeBytes(): Promise<number | undefined> {
-    const { config, state } = await this.#jsm.streams.info(this.#name);
+    const { config, state } = await answered(this.#jsm.streams.info(this.#name));
     return config.max_bytes > 0 ? Math.max(0, config.max_bytes - state.bytes) : undefined;
+  }
+}
+
+async function answered<T>(question: Promise<T>): Promise<T> {
+  try {
+    return await question;
+  } catch (error) {
+    throw failed(error);
   }
 }
 

@@ -3,13 +3,13 @@ import type { Position } from '../../core/ports/journal.js';
 import type { RecentBatches } from './batch.js';
 import type { ExtentIndex, Place } from './extent-index.js';
 import { GROUP_HEADER_BYTES, readGroup } from './group.js';
-import type { FencedStream } from './stream.js';
+import { readMessage, type ReadParts } from './range.js';
 
 /** Bytes of messages that were fetched, kept in memory. */
 const CACHE_BYTES_MAX = 64 << 20;
 /** Messages fetched ahead of a reader that walks forward. */
 const AHEAD = 3;
-/** A fetch that got no answer is asked for again so often. */
+/** A fetch that nobody answered is asked for again so often; whoever wants the message tries again later. */
 const TRIES = 5;
 
 interface Block {
@@ -19,7 +19,7 @@ interface Block {
 
 /** Reads the log by position: what is in memory at once, everything else by fetching its message. */
 export class Reader {
-  readonly #stream: FencedStream;
+  readonly #p: ReadParts;
   readonly #recent: RecentBatches;
   readonly #index: ExtentIndex;
   /** By sequence, the one used longest ago first. */
@@ -28,8 +28,8 @@ export class Reader {
   #bytes = 0;
   #last: Block | undefined;
 
-  constructor(stream: FencedStream, recent: RecentBatches, index: ExtentIndex) {
-    this.#stream = stream;
+  constructor(parts: ReadParts, recent: RecentBatches, index: ExtentIndex) {
+    this.#p = parts;
     this.#recent = recent;
     this.#index = index;
   }
@@ -103,23 +103,12 @@ export class Reader {
   }
 
   async #fetch(place: Place): Promise<Block> {
-    let failure: unknown;
-    for (let tries = 0; tries < TRIES; tries++) {
-      try {
-        const message = await this.#stream.get(place.seq);
-        if (message === undefined) continue;
-        const header = readGroup(message.payload);
-        if (header?.start !== place.start) break;
-        const block = { place, bytes: message.payload.subarray(GROUP_HEADER_BYTES) };
-        this.#keep(block);
-        return block;
-      } catch (error) {
-        failure = error;
-      }
-    }
-    if (failure !== undefined)
-      throw new BrokerError('unavailable', 'NATS does not answer', { cause: failure });
-    throw missing(place.start, place.end - place.start);
+    const message = await readMessage(this.#p, place.seq, TRIES);
+    if (message === undefined || readGroup(message.payload)?.start !== place.start)
+      throw missing(place.start, place.end - place.start);
+    const block = { place, bytes: message.payload.subarray(GROUP_HEADER_BYTES) };
+    this.#keep(block);
+    return block;
   }
 
   #keep(block: Block): void {

@@ -2,10 +2,14 @@ import type { Clock } from '../../base/clock.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Position } from '../../core/ports/journal.js';
 import type { LogReader } from './log-reader.js';
-import type { FencedStream } from './stream.js';
+import { readRange, readShown } from './range.js';
+import type { FencedStream, StoredMessage } from './stream.js';
 
 /** How often a node that follows looks for more. */
 const FOLLOW_MS = 100;
+/** How often the newest checkpoint is asked for, when the log does not fit together: the server that answers may not know it yet. */
+const LOOKS = 60;
+const LOOK_MS = 200;
 
 /** An owner's beginning: the epoch of its claim, and the sequence of the mark that was written for it. */
 export interface Mark {
@@ -41,12 +45,13 @@ export class Replay {
     try {
       await this.#follow();
       const mark = await this.#p.takenOver;
-      await this.#readTo(mark.epoch);
+      // Its own mark is there, so everything in front of it can be shown.
+      await readRange(this.#p, { from: this.#next, to: mark.epoch }, (message) => this.#take(message));
       this.#reader.finish();
       return mark;
     } catch (error) {
       // What was purged unread looks like damage.
-      if (isInternal(error) && (await this.#isBehind())) throw lostWay();
+      if (isInternal(error) && (await this.#isBehindByNow())) throw lostWay();
       throw error;
     }
   }
@@ -64,7 +69,9 @@ export class Replay {
       try {
         const last = await stream.lastSeq();
         onFollow?.(Math.max(0, last + 1 - this.#next));
-        await this.#readTo(last);
+        this.#next = await readShown(this.#p, { from: this.#next, to: last }, (message) =>
+          this.#take(message),
+        );
         if (this.#reader.strays > 0 && (await this.#isBehind())) throw lostWay();
       } catch (error) {
         // Silence is waited out; what does not fit together is not.
@@ -74,16 +81,21 @@ export class Replay {
     }
   }
 
-  async #readTo(last: number): Promise<void> {
-    await this.#p.stream.read(this.#next, last, (message) => {
-      this.#reader.take(message);
-      this.#next = message.seq + 1;
-    });
-    this.#next = Math.max(this.#next, last + 1);
+  #take(message: StoredMessage): void {
+    this.#reader.take(message);
+    this.#next = message.seq + 1;
   }
 
   async #isBehind(): Promise<boolean> {
     return this.#reader.end < (await this.#p.oldestCheckpoint());
+  }
+
+  async #isBehindByNow(): Promise<boolean> {
+    for (let looks = 1; !(await this.#isBehind().catch(() => false)); looks++) {
+      if (looks >= LOOKS) return false;
+      await new Promise<void>((resolve) => this.#p.clock.after(LOOK_MS, resolve));
+    }
+    return true;
   }
 }
 

@@ -50,6 +50,7 @@ describe('what the journal in JetStream is short of', () => {
         minFreeBytes: MIN_FREE_BYTES,
         giveUpMs: GIVE_UP_MS,
         clock,
+        monotonicMs: () => clock.now(),
         log: silentLog,
       }),
     );

@@ -42,7 +42,7 @@ export async function runClusterFaults(options: ClusterFaultOptions): Promise<re
     return lines;
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    throw new Error(`seed ${seed}, ${run.where}: ${text}\n${run.transcript}`, { cause: error });
+    throw new Error(`seed ${seed}, ${run.where}: ${text}\n${await run.transcript()}`, { cause: error });
   } finally {
     await run.stop();
   }
@@ -104,12 +104,12 @@ class Run {
     await this.#machines.stop();
   }
 
-  get transcript(): string {
+  async transcript(): Promise<string> {
     const troubles = this.#lanes.map(
       ({ name, retried }) =>
         `${name}: ${[...retried].map(([text, count]) => `${count} × ${text}`).join('; ')}`,
     );
-    return `${troubles.join('\n')}\n${this.#machines.transcript}`;
+    return `${troubles.join('\n')}\n${this.#machines.transcript}\n${await this.#machines.replicas}`;
   }
 
   async #round(fault: Fault): Promise<string> {

@@ -7,6 +7,7 @@ import { programArguments } from '../../support/process.js';
 import { Patience, sleep } from '../exercise.js';
 import { Machine } from './machine.js';
 import { Network } from './network.js';
+import { replicasReport } from './replicas.js';
 
 export const PORTS = {
   api: 8080,
@@ -111,6 +112,13 @@ export class Machines {
       ({ name, output }) => `--- ${name}\n${output.slice(-60).join('\n')}`,
     );
     return parts.join('\n');
+  }
+
+  /** What the NATS servers hold, likewise. */
+  get replicas(): Promise<string> {
+    return replicasReport(
+      SERVERS.map((name) => ({ name, address: `${this.network.address(name, 'nats')}:${CLIENT_PORT}` })),
+    );
   }
 
   #api(node: Machine): string {
