@@ -130,6 +130,8 @@ class NatsCoordinator implements Coordinator {
     try {
       const entry = await this.#kv.get(key);
       const now = this.#o.monotonicMs();
+      // Whoever gets answers sees; should they be old, the write below fails.
+      this.#watch.sight(now);
       const askedAt = { monotonicMs: now, wallMs: this.#o.clock.now() };
       const before = entry?.operation === 'PUT' ? decodeLease(entry.string()) : undefined;
       if (entry !== null && before?.owner !== undefined && before.owner !== this.self.id) {

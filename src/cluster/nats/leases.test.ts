@@ -28,6 +28,18 @@ describe('LeaseWatch', () => {
     expect(watch.ended('a', 8, 1800)).toBe(true);
   });
 
+  it('of which the servers lost what was newer ends all the same, a whole length after that shows', () => {
+    const watch = new LeaseWatch(1000, 500);
+    sights(watch, 0, 3000);
+    watch.see('a', 8, 0);
+    for (let now = 1500; now < 2500; now += 100) watch.see('a', 6, now);
+    expect(watch.ended('a', 6, 2499)).toBe(false);
+    expect(watch.ended('a', 6, 2500)).toBe(true);
+    // Its owner goes on from there.
+    watch.see('a', 7, 2600);
+    expect(watch.ended('a', 7, 3000)).toBe(false);
+  });
+
   it('ends nothing that it never saw', () => {
     const watch = new LeaseWatch(1000, 500);
     sights(watch, 0, 5000);

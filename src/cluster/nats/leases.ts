@@ -36,6 +36,8 @@ export class LeaseWatch {
   readonly #leaseMs: number;
   readonly #blindAfterMs: number;
   readonly #seen = new Map<string, Sighting>();
+  /** Revisions older than what was seen before: of a server that is behind, or all there is since servers lost what was newer. */
+  readonly #older = new Map<string, Sighting>();
   #sightAt = -Infinity;
   /** Since when this node has seen what happens without a gap. */
   #sightSince = Infinity;
@@ -56,16 +58,19 @@ export class LeaseWatch {
   see(name: string, revision: number, now: number): void {
     const known = this.#seen.get(name);
     if (known === undefined || revision > known.revision) this.#seen.set(name, { revision, seenAt: now });
+    else if (revision < known.revision && this.#older.get(name)?.revision !== revision)
+      this.#older.set(name, { revision, seenAt: now });
   }
 
   forget(name: string): void {
     this.#seen.delete(name);
+    this.#older.delete(name);
   }
 
   /** Whether the lease that `name` had at `revision` has ended. */
   ended(name: string, revision: number, now: number): boolean {
-    const known = this.#seen.get(name);
-    if (known?.revision !== revision || now - this.#sightAt > this.#blindAfterMs) return false;
+    const known = [this.#seen.get(name), this.#older.get(name)].find((one) => one?.revision === revision);
+    if (known === undefined || now - this.#sightAt > this.#blindAfterMs) return false;
     return now - Math.max(known.seenAt, this.#sightSince) >= this.#leaseMs;
   }
 }
