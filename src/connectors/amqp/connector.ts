@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { OutgoingMessage } from '../../core/message.js';
 import type { Address, Connector, ConnectorContext, ConnectorStatus } from '../kit/connector.js';
 import type { PeerConnection } from '../kit/tcp-listener.js';
 import { TcpListener } from '../kit/tcp-listener.js';
@@ -128,10 +127,7 @@ export class AmqpConnector implements Connector {
     if (!this.#started) {
       this.#started = true;
       this.#context.broker.registerTranslator(ORIGIN_PROTOCOL, neutralView);
-      const { broker } = this.#context;
-      const append = (event: OutgoingMessage): void =>
-        this.#supervise(broker.append([event]).then(() => undefined));
-      broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(topology, append));
+      this.#context.broker.registerRouter(ORIGIN_PROTOCOL, deadLetterRouter(topology));
       this.#local.start();
       this.#shared.limits.start();
       topology.start();

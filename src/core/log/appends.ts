@@ -87,12 +87,16 @@ export class Appends {
   }
 
   /**
-   * Appends dead letters and, in the same entry, takes the picked slot they come from out of its queue. When that cannot be
-   * written, `failed` hears so.
+   * Appends dead letters and, in the same entry, takes the picked slot they come from out of its queue, when there is one.
+   * `ended` hears whether that could be written.
    */
-  forward(events: readonly OutgoingMessage[], from: Sender, failed: () => void): void {
+  forward(
+    events: readonly OutgoingMessage[],
+    from: Sender | undefined,
+    ended: (written: boolean) => void,
+  ): void {
     const operation = new AppendOperation(this, this.#runsOf(events, false), from);
-    operation.reject = failed;
+    operation.ended = ended;
     // Its record must find the delivery it is about.
     this.#core.pipeline.flushSide();
     this.write(
@@ -237,6 +241,7 @@ export class Appends {
       else this.#host.appended(log);
       for (const subscription of log.subscriptions) subscription.wake();
     }
+    operation.ended?.(true);
     if (gone === undefined) operation.resolve?.(operation.results);
     else operation.reject?.(new BrokerError('not-found', `log '${gone.name}' was deleted`));
   }
@@ -255,6 +260,7 @@ export class Appends {
       for (let s = first; s < end; s++) live.remove(log.index.position(s), log.index.length(s));
     }
     this.undo(operation);
+    operation.ended?.(false);
     operation.reject?.(error);
   }
 
@@ -292,6 +298,8 @@ export class AppendOperation implements PendingOperation {
   readonly copies: Copies = { slots: [], queues: [] };
   resolve: ((results: readonly AppendResult[]) => void) | undefined;
   reject: ((error: BrokerError) => void) | undefined;
+  /** Hears whether it was written, also of a log that has gone since. */
+  ended: ((written: boolean) => void) | undefined;
   readonly from: Sender | undefined;
   readonly #appends: Appends;
 

@@ -47,7 +47,8 @@ export class LogService {
     queues.connectLogs(
       {
         has: (name) => this.find(name) !== undefined,
-        forward: (events, from, failed) => this.#appends.forward(events, from, failed),
+        nameOf: (name) => this.find(name)?.name ?? name,
+        forward: (events, from, ended) => this.#appends.forward(events, from, ended),
       },
       (events) => this.#appends.along(events),
     );

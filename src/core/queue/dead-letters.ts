@@ -1,6 +1,5 @@
 import type { ChannelName } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
-import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
 import { encodeMessage, MessageView } from '../message-codec.js';
 import { ByteWriter } from '../../base/bytes.js';
@@ -9,32 +8,22 @@ import { exceeds } from './bounds.js';
 import type { Channels } from './channels.js';
 import type { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
+import { LetterRoutes, type LetterLogs } from './letter-routes.js';
 import type { LettersUnderWay } from './letters-under-way.js';
-import { copyOf, type Mover } from './mover.js';
-import type { DeadLetterCopy, DeadLetterReason, DeadLetterTarget } from './types.js';
+import type { Mover } from './mover.js';
+import type { DeadLetterReason, DeadLetterTarget } from './types.js';
 
 /** Pause before a dead letter that could not be moved is tried again. */
 const RETRY_MS = 1000;
 
-/** Where letters to logs go. */
-export interface LetterLogs {
-  has(name: ChannelName): boolean;
-  /**
-   * Appends the letter and, in the same entry, takes the picked slot out of its queue. `failed` hears that it was not
-   * written; the slot is still picked then. Throws what an append throws.
-   */
-  forward(events: readonly OutgoingMessage[], from: { queue: Queue; slot: number }, failed: () => void): void;
-}
-
 /** Decides where a message goes that cannot stay, and takes it there in one journal entry. */
 export class DeadLetters {
   readonly #core: CoreContext;
-  readonly #channels: Channels;
   readonly #effects: Effects;
   readonly #bodies: Bodies;
   readonly #mover: Mover;
   readonly #underWay: LettersUnderWay;
-  logs: LetterLogs | undefined;
+  readonly #routes: LetterRoutes;
 
   constructor(
     core: CoreContext,
@@ -47,11 +36,16 @@ export class DeadLetters {
     },
   ) {
     this.#core = core;
-    this.#channels = parts.channels;
     this.#effects = parts.effects;
     this.#bodies = parts.bodies;
     this.#mover = parts.mover;
     this.#underWay = parts.underWay;
+    this.#routes = new LetterRoutes(core, parts, ({ queue, slot }) => this.#keep(queue, slot));
+  }
+
+  /** Letters may go to these logs from now on. */
+  set logs(logs: LetterLogs) {
+    this.#routes.logs = logs;
   }
 
   pastLife(slot: number, now: number): boolean {
@@ -114,12 +108,9 @@ export class DeadLetters {
   #sendBy(route: string, queue: Queue, slot: number, reason: DeadLetterReason): Promise<void> | undefined {
     this.#core.queues.pick(queue, slot);
     const body = this.#bodies.peek(slot);
-    if (body !== undefined) {
-      this.#route(queue, slot, { route, reason, body });
-      return undefined;
-    }
+    if (body !== undefined) return this.#routes.send({ queue, slot }, { route, reason, body });
     return this.#bodies.read(slot).then(
-      (read) => this.#route(queue, slot, { route, reason, body: read }),
+      (read) => this.#routes.send({ queue, slot }, { route, reason, body: read }),
       (caught: unknown) => {
         this.#core.log.error('a dead letter could not be read; it is tried again', {
           channel: queue.name,
@@ -194,69 +185,8 @@ export class DeadLetters {
     encodeMessage(w, message, queue.family.base.id, 0);
     const view = new MessageView(w.buffer.subarray(0, w.length), this.#core.translators);
     queue.family.deadLettered++;
-    const copies: readonly DeadLetterCopy[] | undefined =
-      'channel' in settings.target
-        ? [{ channel: settings.target.channel }]
-        : this.#resolve(settings.target.route, { queue, reason: 'overflow', view, receiveCount: 0 });
-    if (copies !== undefined) this.#mover.resend(view, copies, undefined);
-  }
-
-  #route(
-    queue: Queue,
-    slot: number,
-    letter: { route: string; reason: DeadLetterReason; body: Uint8Array },
-  ): void {
-    const { table } = this.#core.queues;
-    const view = new MessageView(letter.body, this.#core.translators);
-    const receiveCount = table.receives(slot);
-    const copies = this.#resolve(letter.route, { queue, reason: letter.reason, view, receiveCount });
-    if (copies === undefined) {
-      this.#keep(queue, slot);
-      return;
-    }
-    try {
-      if (copies.some((copy) => copy.toLog === true)) {
-        const events = copies.map((copy) => copyOf(view, copy, false));
-        this.logs?.forward(events, { queue, slot }, () => this.#keep(queue, slot));
-      } else this.#mover.resend(view, copies, { queue, slot });
-    } catch (caught) {
-      // As with a move: a bound of the core. Nothing has changed yet.
-      this.#core.log.error('a dead letter could not be moved; it is tried again', { error: String(caught) });
-      this.#keep(queue, slot);
-    }
-  }
-
-  /** Where a route says the message goes; undefined when nobody can say. */
-  #resolve(
-    route: string,
-    letter: { queue: Queue; reason: DeadLetterReason; view: MessageView; receiveCount: number },
-  ): readonly DeadLetterCopy[] | undefined {
-    const colon = route.indexOf(':');
-    const router = this.#core.routers.get(route.slice(0, colon));
-    if (router === undefined) {
-      // At a start, its connector may still be on its way.
-      this.#core.log.warn('no router for a dead-letter route; the message is kept', { route });
-      return undefined;
-    }
-    try {
-      const copies = router(route.slice(colon + 1), {
-        message: letter.view,
-        channel: letter.queue.name,
-        reason: letter.reason,
-        receiveCount: letter.receiveCount,
-        now: this.#core.clock.now(),
-      });
-      return copies.filter((copy) =>
-        copy.toLog === true
-          ? this.logs?.has(copy.channel) === true
-          : this.#channels.find(copy.channel) !== undefined,
-      );
-    } catch (caught) {
-      this.#core.log.error('a dead-letter router failed; the message is kept', {
-        route,
-        error: BrokerError.from(caught).message,
-      });
-      return undefined;
-    }
+    const { target } = settings;
+    if ('channel' in target) this.#mover.resend(view, [{ channel: target.channel }], undefined);
+    else this.#routes.resend(queue, target.route, view);
   }
 }

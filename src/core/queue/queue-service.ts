@@ -11,11 +11,12 @@ import { Arrivals } from './arrivals.js';
 import { Bodies } from './bodies.js';
 import type { ChannelIds } from './channels.js';
 import { Channels } from './channels.js';
-import { DeadLetters, type LetterLogs } from './dead-letters.js';
+import { DeadLetters } from './dead-letters.js';
 import { MessageOut } from './delivery.js';
 import { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
 import { HandOut } from './hand-out.js';
+import type { LetterLogs } from './letter-routes.js';
 import { LettersUnderWay } from './letters-under-way.js';
 import type { MessageTable } from './message-table.js';
 import { State } from './message-table.js';
@@ -130,6 +131,9 @@ export class QueueService {
   send(messages: readonly OutgoingMessage[], options: SendOptions): Promise<readonly SendOutcome[]> {
     if (messages.length === 0) return Promise.resolve([]);
     try {
+      // What is due has happened: it stands in front of what comes now.
+      const now = this.#core.clock.now();
+      if (this.#core.queues.deadlines.next <= now && !isFarBehind(this.#core)) this.#settlements.sweep(now);
       const sent = this.#arrivals.send(messages, options);
       this.handOut.serveDirty();
       return sent;
@@ -184,7 +188,7 @@ export class QueueService {
 
   lettersInto(name: ChannelName): Promise<void> | undefined {
     const queue = this.channels.find(name);
-    return queue === undefined ? undefined : this.lettersUnderWay.awaited(queue.family);
+    return this.lettersUnderWay.awaited(queue?.family ?? this.channels.resolve(name));
   }
 
   holds(token: LeaseToken): boolean {

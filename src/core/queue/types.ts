@@ -272,7 +272,7 @@ export interface DeadLetterCopy {
   readonly originBytes?: Uint8Array;
   /** Protocol of `originBytes`. Absent: the message's own; another one keeps what the message says neutrally beside it. */
   readonly originProtocol?: string;
-  /** The channel is a log. Copies of one letter go to queues or to logs, not to both. */
+  /** The channel is a log. */
   readonly toLog?: boolean;
 }
 

@@ -1,3 +1,4 @@
+import type { Queue } from '../topology/types.js';
 import type { Method, MethodArgs, MethodName } from '../wire/methods.js';
 import type { AmqpChannel } from './amqp-channel.js';
 import { accessRequest } from './operations/access-request.js';
@@ -30,7 +31,7 @@ import { cleanName } from './operations/access.js';
 export interface Operation<N extends MethodName> {
   readonly run: (channel: AmqpChannel, args: MethodArgs<N>) => void | Promise<void>;
   /** It looks at queues, so every publish before it on the channel must have its outcome, and every settlement be known. */
-  readonly inOrder: boolean;
+  readonly inOrder: boolean | ((channel: AmqpChannel, args: MethodArgs<N>) => boolean);
   /** Its answer says what is in the queue it names. */
   readonly looksInto?: boolean;
 }
@@ -54,7 +55,8 @@ export const OPERATIONS: Operations = {
   'queue.purge': { run: queuePurge, inOrder, looksInto },
   'queue.delete': { run: queueDelete, inOrder, looksInto },
   'basic.qos': { run: basicQos, inOrder: false },
-  'basic.consume': { run: basicConsume, inOrder: false },
+  // Where a stream ends says where its reader begins.
+  'basic.consume': { run: basicConsume, inOrder: namesStream, looksInto },
   'basic.cancel': { run: basicCancel, inOrder: false },
   'basic.get': { run: basicGet, inOrder, looksInto },
   'basic.ack': { run: basicAck, inOrder: false },
@@ -74,6 +76,15 @@ export function operationOf(method: Method): Operation<MethodName> | undefined {
   return OPERATIONS[method.name];
 }
 
+/** Whether an operation has to wait for what came before it on its channel. */
+export function isInOrder(
+  { inOrder: when }: Operation<MethodName>,
+  channel: AmqpChannel,
+  method: Method,
+): boolean {
+  return typeof when === 'boolean' ? when : when(channel, method.args as never);
+}
+
 /**
  * Carries out an operation behind the dead letters it may find in its queue: what was rejected, expired or was too much before is
  * there, as in RabbitMQ.
@@ -90,7 +101,16 @@ export function runBehindLetters(
 }
 
 function lettersInto(channel: AmqpChannel, args: Method['args']): Promise<void> | undefined {
-  const name = 'queue' in args ? cleanName(args.queue) : '';
-  const queue = channel.host.vhost.queues.get(name === '' ? channel.lastQueue : name);
+  const queue = namedQueue(channel, args);
   return queue === undefined ? undefined : channel.host.broker.lettersInto(queue.channel);
+}
+
+/** The queue that a method names, when there is one. */
+function namedQueue(channel: AmqpChannel, args: Method['args']): Queue | undefined {
+  const name = 'queue' in args ? cleanName(args.queue) : '';
+  return channel.host.vhost.queues.get(name === '' ? channel.lastQueue : name);
+}
+
+function namesStream(channel: AmqpChannel, args: MethodArgs<'basic.consume'>): boolean {
+  return namedQueue(channel, args)?.type === 'stream';
 }

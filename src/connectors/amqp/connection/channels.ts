@@ -1,7 +1,7 @@
 import { AmqpChannel } from '../channel/amqp-channel.js';
 import type { Command } from '../channel/command-queue.js';
 import { CommandQueue } from '../channel/command-queue.js';
-import { operationOf, runBehindLetters } from '../channel/dispatch.js';
+import { isInOrder, operationOf, runBehindLetters } from '../channel/dispatch.js';
 import type { ChannelHost } from '../channel/host.js';
 import { deleteUnused } from '../channel/operations/auto-delete.js';
 import { replyErrorOf } from '../errors.js';
@@ -197,7 +197,8 @@ export class Channels {
     if (method.name === 'channel.close') return this.#onClose(open);
     const operation = operationOf(method);
     if (operation === undefined) throw new ReplyError(503, 'unimplemented method');
-    if (!operation.inOrder) return operation.run(channel, method.args as never) ?? undefined;
+    if (!isInOrder(operation, channel, method))
+      return operation.run(channel, method.args as never) ?? undefined;
     this.#host.publisher.flush();
     this.#host.flushSettlements();
     const done = channel.publishesDone();

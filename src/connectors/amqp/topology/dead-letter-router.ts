@@ -1,5 +1,5 @@
-import type { Origin, OutgoingMessage } from '../../../core/message.js';
-import type { DeadLetter, DeadLetterCopy, DeadLetterRouter } from '../../../core/queue/types.js';
+import type { Origin } from '../../../core/message.js';
+import type { DeadLetter, DeadLetterRouter } from '../../../core/queue/types.js';
 import type { Death } from '../mapping/death-headers.js';
 import { DEATH_REASONS, deathHeaders, deathsOf, isCycle, withDeath } from '../mapping/death-headers.js';
 import { foreignParts } from '../mapping/foreign-message.js';
@@ -18,24 +18,19 @@ const FOREIGN_FRAME_BYTES = 4096;
 
 /**
  * Routes dead letters of AMQP queues through their dead-letter exchange, as RabbitMQ does: by the queue's dead-letter key, or
- * by the message's own keys, with the trail of deaths in the headers and without its expiration. `append` puts a letter on a
- * stream.
+ * by the message's own keys, with the trail of deaths in the headers and without its expiration.
  */
-export function deadLetterRouter(
-  topology: Topology,
-  append: (event: OutgoingMessage) => void,
-): DeadLetterRouter {
+export function deadLetterRouter(topology: Topology): DeadLetterRouter {
   return (rest, letter) => {
     const route = JSON.parse(rest) as DeadLetterRoute;
     const parts = partsOf(letter.message) ?? foreignParts(letter.message, route.queue, FOREIGN_FRAME_BYTES);
     const { queues, origin } = routed(topology, route, letter, parts);
-    const copies: DeadLetterCopy[] = [];
-    for (const { type, channel } of queues) {
-      // A stream is no queue of the core: it gets its letter behind the entry that removes the message.
-      if (type === 'stream') append({ channel, body: letter.message.body, origin });
-      else copies.push({ channel, originBytes: origin.bytes, originProtocol: origin.protocol });
-    }
-    return copies;
+    return queues.map(({ type, channel }) => ({
+      channel,
+      toLog: type === 'stream',
+      originBytes: origin.bytes,
+      originProtocol: origin.protocol,
+    }));
   };
 }
 
