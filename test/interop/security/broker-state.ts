@@ -1,4 +1,3 @@
-import { vi } from 'vitest';
 import type { RunningBroker } from '../../../src/app/index.js';
 import type { QueueStats } from '../../../src/core/queue/types.js';
 
@@ -8,10 +7,15 @@ export interface StateWatch {
 }
 
 export function watchState({ broker }: RunningBroker): StateWatch {
-  const change = vi.spyOn(broker, 'change');
+  let changes = 0;
+  const change = broker.change.bind(broker);
+  broker.change = (wanted) => {
+    changes++;
+    return change(wanted);
+  };
   return {
     now: () => ({
-      changes: change.mock.calls.length,
+      changes,
       aliases: broker.aliases(),
       queues: broker.queues('').map((name) => {
         const { settings, ready, delayed, inFlight, ...counts } = broker.queueStats(name) as QueueStats;

@@ -1,10 +1,20 @@
 import type { RegistryRule } from '../../../core/access/gatekeeper.js';
+import type { ResourceKind } from '../../../core/access/resource.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { LiveKind } from '../../../core/live/types.js';
 
 /** Types of channels, as channel management names them. */
-const CHANNEL_TYPES = ['events', 'events_store', 'commands', 'queries', 'queues'] as const;
+export const CHANNEL_TYPES = ['events', 'events_store', 'commands', 'queries', 'queues'] as const;
 export type ChannelType = (typeof CHANNEL_TYPES)[number];
+
+/** What each is to the rules. */
+export const KIND_OF: Readonly<Record<ChannelType, ResourceKind>> = {
+  events: 'events',
+  events_store: 'log',
+  commands: 'commands',
+  queries: 'queries',
+  queues: 'queue',
+};
 
 export function isChannelType(type: string): type is ChannelType {
   return CHANNEL_TYPES.some((known) => known === type);

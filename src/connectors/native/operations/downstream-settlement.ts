@@ -6,6 +6,7 @@ import { NATIVE_LIMITS } from '../limits.js';
 import { queueNameFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import { DownstreamType, type QueuesDownstreamRequest } from '../wire/messages.js';
+import { makeMoveTarget } from './move-target.js';
 import type { Taken, Transaction } from './transaction.js';
 
 /** Request metadata that asks for an answer to a settlement that went well; clients of the contract expect none. */
@@ -83,12 +84,14 @@ export async function settle(
 ): Promise<string | undefined> {
   const taken = transaction.take(decision.range);
   let unknown = taken.unknown[0];
-  if (taken.deliveries.length > 0) {
+  const [first] = taken.deliveries;
+  if (first !== undefined) {
+    const { settlement } = decision;
     try {
-      if (decision.settlement.kind === 'move') await makeQueue(service, decision.settlement.channel);
+      if (settlement.kind === 'move') await makeMoveTarget(service, first.channel, settlement.channel);
       const { refused } = await service.broker.settle({
         tokens: taken.deliveries,
-        settlement: decision.settlement,
+        settlement,
         durable: decision.isConfirmed,
       });
       service.counters.messages_settled += taken.deliveries.length - refused.length;
@@ -101,11 +104,6 @@ export async function settle(
   if (unknown === undefined) return undefined;
   // Requeue borrows the words of ack in the contract.
   return `invalid ${decision.verb === 'nack' ? 'nack' : 'ack'} sequence id ${unknown}`;
-}
-
-async function makeQueue({ broker }: NativeService, channel: ChannelName): Promise<void> {
-  if (broker.queueStats(channel) !== undefined) return;
-  await broker.change([{ do: 'create-queue', channel, ifMissing: true }]);
 }
 
 function failureText(verb: Verb, { sequences }: Taken, text: string): string {

@@ -6,7 +6,7 @@ import { channelFault, queueNameFault } from '../rules.js';
 import type { NativeService } from '../service.js';
 import type { OutgoingResponse, Request } from '../wire/messages.js';
 import { ChannelLists } from './channel-lists.js';
-import { CHANNEL_KIND, channelKey, isChannelType, type ChannelType } from './channel-types.js';
+import { CHANNEL_KIND, channelKey, KIND_OF, isChannelType, type ChannelType } from './channel-types.js';
 
 /** Queries to this channel are answered by the broker itself. */
 export const MANAGEMENT_CHANNEL = 'kubemq.cluster.internal.requests';
@@ -36,31 +36,36 @@ export function manageChannels(service: NativeService) {
 /** A request that cannot be done as it is. */
 class ManagementFault extends Error {}
 
+type ManagementRequest = (
+  service: NativeService,
+  lists: ChannelLists,
+  tags: ReadonlyMap<string, string>,
+) => Promise<Uint8Array | undefined> | Uint8Array;
+
+/** What the metadata of a request may be. */
+const REQUESTS: Readonly<Record<string, ManagementRequest>> = {
+  'create-channel': (service, _lists, tags) => create(service, typeOf(tags), tags.get('channel') ?? ''),
+  'delete-channel': (service, _lists, tags) => remove(service, typeOf(tags), tags.get('channel') ?? ''),
+  'list-channels': (_service, lists, tags) => {
+    const list = lists.list(typeOf(tags), tags.get('channel_search') ?? '');
+    if (typeof list === 'string') throw new ManagementFault(list);
+    return Buffer.from(JSON.stringify(list));
+  },
+};
+export const MANAGEMENT_REQUESTS: readonly string[] = Object.keys(REQUESTS);
+
 async function run(
   service: NativeService,
   lists: ChannelLists,
   { metadata, tags }: Request,
 ): Promise<Uint8Array | undefined> {
-  const type = tags.get('channel_type') ?? '';
-  const channel = tags.get('channel') ?? '';
-  switch (metadata) {
-    case 'create-channel':
-      await create(service, checkedType(type), channel);
-      return undefined;
-    case 'delete-channel':
-      await remove(service, checkedType(type), channel);
-      return undefined;
-    case 'list-channels': {
-      const list = lists.list(checkedType(type), tags.get('channel_search') ?? '');
-      if (typeof list === 'string') throw new ManagementFault(list);
-      return Buffer.from(JSON.stringify(list));
-    }
-    default:
-      throw new ManagementFault(OWN_TEXTS.managementUnknown);
-  }
+  const request = Object.hasOwn(REQUESTS, metadata) ? REQUESTS[metadata] : undefined;
+  if (request === undefined) throw new ManagementFault(OWN_TEXTS.managementUnknown);
+  return request(service, lists, tags);
 }
 
-function checkedType(type: string): ChannelType {
+function typeOf(tags: ReadonlyMap<string, string>): ChannelType {
+  const type = tags.get('channel_type') ?? '';
   if (isChannelType(type)) return type;
   throw new ManagementFault(OWN_TEXTS.channelType);
 }
@@ -71,7 +76,7 @@ function check(type: ChannelType, channel: string): ChannelName {
   return channel as ChannelName;
 }
 
-async function create(service: NativeService, type: ChannelType, name: string): Promise<void> {
+async function create(service: NativeService, type: ChannelType, name: string): Promise<undefined> {
   const { broker, client, clock } = service;
   const channel = check(type, name);
   switch (type) {
@@ -91,8 +96,14 @@ async function create(service: NativeService, type: ChannelType, name: string): 
   }
 }
 
-async function remove({ broker }: NativeService, type: ChannelType, name: string): Promise<void> {
+async function remove(
+  { broker, client }: NativeService,
+  type: ChannelType,
+  name: string,
+): Promise<undefined> {
   const channel = check(type, name);
+  // First: what an alias stands for is told to who may delete it.
+  client.require(KIND_OF[type], 'write', channel);
   if (FOREIGN.test(broker.resolve(channel))) throw new ManagementFault(OWN_TEXTS.foreignChannel(name));
   switch (type) {
     case 'queues':

@@ -1,3 +1,4 @@
+import { AccessDenied } from '../../../core/access/resource.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import { BrokerError } from '../../../core/errors.js';
 import type { Delivery, Settlement } from '../../../core/queue/types.js';
@@ -16,6 +17,7 @@ import {
 } from '../wire/messages.js';
 import { onOver } from './calls.js';
 import { channelNamer } from './channel-namer.js';
+import { makeMoveTarget } from './move-target.js';
 
 type Call = BidiCall<StreamQueueMessagesRequest, StreamQueueMessagesResponse>;
 
@@ -167,15 +169,21 @@ class StreamSession {
     const held = this.#held;
     if (held === undefined) return;
     const leaseMs = visibilityMsOf(request);
-    held.timer.cancel();
-    held.timer = this.#startTimer(leaseMs);
     try {
       const extended = await this.#service.broker.settle({
         tokens: [held.delivery],
         settlement: { kind: 'extend', leaseMs },
       });
-      if (extended.refused.length === 0) this.#answer(request, {});
-      else this.#lost(request);
+      if (extended.refused.length > 0) {
+        this.#lost(request);
+        return;
+      }
+      // Its settlement may have come meanwhile.
+      if (this.#held === held) {
+        held.timer.cancel();
+        held.timer = this.#startTimer(leaseMs);
+      }
+      this.#answer(request, {});
     } catch (caught) {
       this.#refuse(request, nativeText(caught));
     }
@@ -185,7 +193,8 @@ class StreamSession {
     const held = this.#takeHeld();
     if (held === undefined) return;
     try {
-      if (settlement.kind === 'move') await this.#makeQueue(settlement.channel);
+      if (settlement.kind === 'move')
+        await makeMoveTarget(this.#service, held.delivery.channel, settlement.channel);
       const { refused } = await this.#service.broker.settle({
         tokens: [held.delivery],
         settlement,
@@ -193,9 +202,9 @@ class StreamSession {
       });
       if (refused.length === 0) this.#settled(request);
       else this.#lost(request);
-    } catch {
+    } catch (caught) {
       this.#putBack(held);
-      this.#refuse(request, failed);
+      this.#refuse(request, failureText(caught, failed));
     }
   }
 
@@ -212,9 +221,9 @@ class StreamSession {
       if (outcome?.ok === false) throw outcome.error;
       this.#service.counters.messages_sent++;
       this.#settled(request);
-    } catch {
+    } catch (caught) {
       this.#putBack(held);
-      this.#refuse(request, TEXTS.sendFailed);
+      this.#refuse(request, failureText(caught, TEXTS.sendFailed));
     }
   }
 
@@ -244,11 +253,6 @@ class StreamSession {
     }
     this.#held = held;
     held.timer = this.#startTimer(Math.max(0, (held.delivery.leaseEndsAt ?? 0) - this.#service.clock.now()));
-  }
-
-  async #makeQueue(channel: ChannelName): Promise<void> {
-    if (this.#service.broker.queueStats(channel) !== undefined) return;
-    await this.#service.broker.change([{ do: 'create-queue', channel, ifMissing: true }]);
   }
 
   #answer(request: StreamQueueMessagesRequest, answer: StreamQueueMessagesResponse): void {
@@ -284,6 +288,11 @@ class StreamSession {
       ),
     );
   }
+}
+
+/** Why a message could not be settled or sent: that it is not allowed, or the contract's text. */
+function failureText(caught: unknown, text: string): string {
+  return caught instanceof AccessDenied ? nativeText(caught) : text;
 }
 
 function visibilityMsOf(request: StreamQueueMessagesRequest): number {
