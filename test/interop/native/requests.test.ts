@@ -38,6 +38,20 @@ async function responder(
 }
 
 describe('queries and commands', () => {
+  it('bring the answer to who asked before they thank who gave it', async () => {
+    const subscription = client.serve({ Channel: 'q', Group: '' });
+    await subscribed(1);
+    const order: string[] = [];
+    for (let asked = 1; asked <= 5; asked++) {
+      // One connection for all, so that what is sent first comes first.
+      const reply = client.ask({ Channel: 'q', Body }).then(() => order.push('answer'));
+      const requests = await subscription.has(asked);
+      await client.respond(requests[asked - 1]!, {}).then(() => order.push('thanks'));
+      await reply;
+    }
+    expect(order).toEqual(Array.from({ length: 5 }, () => ['answer', 'thanks']).flat());
+  });
+
   it('come and go whole', async () => {
     const answer = {
       Metadata: 'am',

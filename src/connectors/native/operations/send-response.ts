@@ -1,3 +1,4 @@
+import { nextTurn } from '../../../base/turn.js';
 import { CallFault } from '../errors.js';
 import { liveReply } from '../live-mapping.js';
 import { responseFault } from '../rules.js';
@@ -14,6 +15,8 @@ export function sendResponse(service: NativeService) {
     }
     service.broker.live.reply(response.replyChannel, liveReply(response));
     service.counters.responses_sent++;
+    // Who asked waits for the answer; who gave it waits for nothing, and comes second.
+    await nextTurn();
     return {};
   };
 }
