@@ -6,6 +6,7 @@ import { LocalBus } from '../cluster/local/bus.js';
 import { LocalCoordinator } from '../cluster/local/coordinator.js';
 import { BrokerError } from '../core/errors.js';
 import { journalNames } from '../journal/jetstream/index.js';
+import { markMessage } from '../journal/jetstream/marks.js';
 import { SimulatedStream, SimulatedConnection } from '../../test/support/simulated-stream.js';
 import { randomFrom } from '../../test/support/random.js';
 import type { Cluster } from './cluster.js';
@@ -15,11 +16,11 @@ import { CLAIM } from './partition.js';
 const clock = new SystemClock();
 
 /** A node that owns everything at once. */
-function node(): Ownership {
+function node(log = new SimulatedStream()): Ownership {
   const coordinator = new LocalCoordinator({ id: 'one' });
-  const connection = (): SimulatedConnection =>
+  const connection = (stream = new SimulatedStream()): SimulatedConnection =>
     new SimulatedConnection({
-      stream: new SimulatedStream(),
+      stream,
       clock,
       random: randomFrom(1),
       payloadBytesMax: 4096,
@@ -34,7 +35,7 @@ function node(): Ownership {
       log: silentLog,
     }),
     openStreams: () =>
-      Promise.resolve({ names: journalNames('x', 0), stream: connection(), checkpoints: connection() }),
+      Promise.resolve({ names: journalNames('x', 0), stream: connection(log), checkpoints: connection() }),
     close: () => coordinator.close(),
   };
   return new Ownership({
@@ -82,6 +83,18 @@ describe('an owner that cannot open the journal', () => {
     });
     await expect(taken).rejects.toBeInstanceOf(TakeOverFailed);
     await expect(taken).rejects.toMatchObject({ cause: silence });
+    await ownership.release();
+  });
+
+  it('has failed to take over when somebody with a later claim was here first', async () => {
+    const log = new SimulatedStream();
+    log.offer(journalNames('x', 0).mark, markMessage({ extentBytes: 4096, claim: 99 }), {});
+    const ownership = node(log);
+    await ownership.join();
+    await Promise.resolve();
+    const taken = ownership.takeOver(() => Promise.resolve());
+    await expect(taken).rejects.toBeInstanceOf(TakeOverFailed);
+    await expect(taken).rejects.toThrow('the journal belongs to a later owner');
     await ownership.release();
   });
 

@@ -84,7 +84,7 @@ describe('checkpoints in a stream', () => {
     expect(await rig.newest()).toBe('state at 100');
     await rig.write(second, 200);
     expect(await rig.newest()).toBe('state at 200');
-    await expect(rig.finish(first.takeOver(1))).rejects.toMatchObject({ kind: 'precondition' });
+    await expect(rig.finish(first.takeOver(1))).rejects.toMatchObject({ name: 'LaterOwner' });
   });
 
   it('of a later owner stay when one that was paused while it began goes on', async () => {

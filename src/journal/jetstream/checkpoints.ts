@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Position } from '../../core/ports/journal.js';
+import { LaterOwner } from './later-owner.js';
 import type { ReadState } from './log-reader.js';
 import type { JournalNames } from './names.js';
 import { readRange } from './range.js';
@@ -175,12 +176,11 @@ export class Checkpoints {
     for (let tries = 1; ; tries++) {
       try {
         const before = await this.#readHead();
-        if (before > writer) throw new BrokerError('precondition', 'the checkpoints belong to a later owner');
+        if (before > writer) throw new LaterOwner('the checkpoints belong');
         await this.#writeHead(this.#known);
         break;
       } catch (error) {
-        const isLater = error instanceof BrokerError && error.kind === 'precondition';
-        if (isLater || tries >= TRIES) throw error;
+        if (error instanceof LaterOwner || tries >= TRIES) throw error;
         await this.#pause();
       }
     }

@@ -37,8 +37,8 @@ export interface JetStreamJournalOptions {
 
 /**
  * Opens the journal. With a claim, takes it over: the mark that is written here fences every earlier owner, before anything is read. With
- * the promise of one, follows it: the mark is written when the claim is there, which ends the replay. Rejects with `precondition` when a
- * later owner was here already, with `unavailable` when NATS does not answer; what happens to one who follows, its replay tells.
+ * the promise of one, follows it: the mark is written when the claim is there, which ends the replay. Rejects with `unavailable` when a
+ * later owner was here already, or NATS does not answer; what happens to one who follows, its replay tells.
  */
 export async function openJetStreamJournal(options: JetStreamJournalOptions): Promise<Journal> {
   const { stream, names, claim } = options;

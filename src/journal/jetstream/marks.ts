@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Position } from '../../core/ports/journal.js';
 import { ANYWHERE, GROUP_HEADER_BYTES, GroupKind, readGroup, stampGroup } from './group.js';
+import { LaterOwner } from './later-owner.js';
 import type { JournalNames } from './names.js';
 import type { Mark } from './replay.js';
 import { PublishError, type FencedStream } from './stream.js';
@@ -38,14 +39,13 @@ export async function writeMark(
       const before = await stream.last(names.mark);
       if (life.isOver) throw closedWhileFollowing();
       const header = before === undefined ? undefined : readGroup(before.payload);
-      if (header !== undefined && header.claim > claim)
-        throw new BrokerError('precondition', `the journal belongs to a later owner (claim ${header.claim})`);
+      if (header !== undefined && header.claim > claim) throw new LaterOwner('the journal belongs');
       const extentBytes = header?.extentBytes ?? options.extentBytes ?? DEFAULT_EXTENT_BYTES;
       const mark = markMessage({ extentBytes, claim });
       const epoch = await stream.publish(names.mark, mark, { lastSubjectSeq: before?.seq ?? 0 });
       return { claim, epoch, extentBytes };
     } catch (error) {
-      if (error instanceof BrokerError && (error.kind === 'precondition' || error.kind === 'draining'))
+      if (error instanceof LaterOwner || (error instanceof BrokerError && error.kind === 'draining'))
         throw error;
       if (tries >= TRIES || (error instanceof PublishError && error.fault === 'full'))
         throw new BrokerError('unavailable', 'the journal cannot be taken over', { cause: error });
