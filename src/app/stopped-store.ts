@@ -1,11 +1,15 @@
 import type { Clock } from '../base/clock.js';
 import type { IdSource } from '../base/ids.js';
 import type { Log } from '../base/log.js';
+import type { Claim, Coordinator } from '../cluster/contract.js';
 import { BrokerError } from '../core/errors.js';
 import type { Journal } from '../core/ports/journal.js';
 import { openJournal } from './journal.js';
 import { CLAIM } from './partition.js';
 import type { Config } from './settings.js';
+
+/** How often the claim is asked for. */
+const ASK_MS = 150;
 
 interface StoppedStoreParts {
   readonly config: Config;
@@ -40,7 +44,7 @@ async function withCluster<T>(
   const about = (): { role: string } => ({ role: 'tool' });
   const cluster = await joinCluster({ config, id: ids.uuid(), about, clock, log });
   try {
-    const claim = await cluster.coordinator.claim(CLAIM);
+    const claim = await claimed(cluster.coordinator, 2 * config.nats.leaseMs, clock);
     if (claim === undefined)
       throw new BrokerError('precondition', 'a node of this cluster serves: stop all of them first');
     const journal = await openJetStreamJournal({
@@ -58,5 +62,14 @@ async function withCluster<T>(
   } finally {
     await cluster.coordinator.close();
     await cluster.close();
+  }
+}
+
+/** A node that crashed gave nothing back: its lease has to end before it is known that it serves no more. */
+async function claimed(coordinator: Coordinator, waitMs: number, clock: Clock): Promise<Claim | undefined> {
+  for (let leftMs = waitMs; ; leftMs -= ASK_MS) {
+    const claim = await coordinator.claim(CLAIM);
+    if (claim !== undefined || leftMs <= 0) return claim;
+    await new Promise<void>((resolve) => clock.after(ASK_MS, resolve));
   }
 }

@@ -10,6 +10,7 @@ import type { ChannelName } from '../../src/core/channel-name.js';
 import type { Delivery } from '../../src/core/queue/types.js';
 import { temporaryFolder } from '../support/folder.js';
 import { natsMissing, startNats, type NatsServers } from '../support/nats-server.js';
+import { spawnBroker } from '../support/process.js';
 
 const on = (name: string): ChannelName => name as ChannelName;
 const PLAIN = on('orders');
@@ -160,6 +161,20 @@ describe.skipIf(natsMissing !== undefined)('polymq store export and import', () 
     broker = await start({ engine: 'disk', path: second });
     expect(broker.broker.queueStats(FIFO)).toMatchObject({ ready: 4, inFlight: 1 });
     await broker.stop(0);
+  });
+
+  it('export what a cluster holds whose nodes all crashed', { timeout: 120_000 }, async () => {
+    const environment = {
+      STORE_ENGINE: 'nats',
+      NATS_URL: nats.url,
+      NATS_NAME: 'crashed',
+      NATS_REPLICAS: '1',
+    };
+    const node = await spawnBroker({ folder: path('crashed'), environment });
+    await node.kill('SIGKILL');
+    const cluster = ['--store-engine', 'nats', '--nats-url', nats.url, '--nats-replicas', '1'];
+    const exported = await polymq('store', 'export', path('c.polymq'), ...cluster, '--nats-name', 'crashed');
+    expect(exported).toMatchObject({ code: 0, error: '' });
   });
 
   it('refuse a store that is not empty, and files that are there, are damaged, cut off, or of another format', async () => {
