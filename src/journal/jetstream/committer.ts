@@ -1,13 +1,11 @@
-import type { Clock } from '../../base/clock.js';
-import type { Log } from '../../base/log.js';
 import { BrokerError } from '../../core/errors.js';
 import type { Position } from '../../core/ports/journal.js';
 import type { Batch } from './batch.js';
+import type { CommitterParts } from './committer-parts.js';
 import { readGroup, stampGroup } from './group.js';
 import { IN_FLIGHT_MAX } from './log-reader.js';
 import { renewMark } from './marks.js';
-import type { JournalNames } from './names.js';
-import { PublishError, type FencedStream, type StoredMessage } from './stream.js';
+import { PublishError, type StoredMessage } from './stream.js';
 
 /** Pause before something is asked again that got no answer. */
 const RETRY_MS = 100;
@@ -15,33 +13,6 @@ const RETRY_MS = 100;
 const OVERDUE_MS = 2_000;
 /** How often what is in front of a message is looked for before the message is stored, to see it then. */
 const LOOKS_BEFORE = 3;
-
-export interface CommitterParts {
-  readonly stream: FencedStream;
-  readonly names: JournalNames;
-  readonly extentBytes: number;
-  readonly claim: number;
-  /** Without a word from the stream for that long, what waits is reported as lost. */
-  readonly giveUpMs: number;
-  /** Sequence of this writer's mark, which is the last of the log. */
-  readonly epoch: number;
-  readonly logEnd: Position;
-  readonly clock: Clock;
-  /** A clock that nobody moves, in ms. */
-  readonly monotonicMs: () => number;
-  readonly log: Log;
-  /** Part of the log from now on, in order. */
-  readonly stored: (batch: Batch) => void;
-  /** Everything below is part of the log. */
-  readonly committed: (below: Position) => void;
-  /** Nothing is under way any more: what was not committed is not part of the log. Until `resumed` nothing may be handed in. */
-  readonly failed: (error: BrokerError) => void;
-  /** Another batch may be handed in, though nothing more is committed: the parts of a large entry count together. */
-  readonly roomCame: () => void;
-  readonly resumed: () => void;
-  /** Another writer has the log: nothing is ever committed again. Comes before `failed`. */
-  readonly deposed: (reason: string) => void;
-}
 
 /**
  * Publishes batches, several ahead, each expecting the sequence in front of its own; finds out what became of those without an
