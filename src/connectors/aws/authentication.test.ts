@@ -50,7 +50,7 @@ function signed(change: Change = {}): SignedRequest {
     method: 'POST',
     url: query === '' ? '/' : `/?${query}&X-Amz-Signature=${signature}`,
     body: Buffer.alloc(0),
-    header: (name) => headers.get(name),
+    joined: (name) => headers.get(name),
   };
 }
 
@@ -101,11 +101,11 @@ describe('authentication', () => {
   });
 
   it('refuses what is not signed, or by half', () => {
-    const bare = { ...signed(), header: () => undefined };
+    const bare = { ...signed(), joined: () => undefined };
     expect(codeOf(bare)).toBe('MissingAuthenticationToken 403');
     const half = {
       ...signed(),
-      header: (name: string) => (name === 'authorization' ? 'AWS4-HMAC-SHA256 x' : undefined),
+      joined: (name: string) => (name === 'authorization' ? 'AWS4-HMAC-SHA256 x' : undefined),
     };
     expect(codeOf(half)).toBe('IncompleteSignature 400');
   });

@@ -1,15 +1,15 @@
 import type { HttpExchange } from '../kit/http-listener.js';
-import { isSecure } from '../kit/tls-gate.js';
 import { AccessDenied } from '../../core/access/resource.js';
 import type { Client } from '../../core/access/gatekeeper.js';
 import { accessFault, requireAccess } from './access.js';
 import { COMMON_FAULTS, faultOf, missingParameter } from './errors.js';
 import type { Service } from './errors.js';
 import type { AwsServices, Call, Operation } from './operation.js';
+import { RequestCall } from './request-call.js';
+import type { CallHost } from './request-call.js';
 import { SNS_OPERATIONS } from './sns/operations.js';
 import { NOT_ON_QUEUE_PATH, SQS_OPERATIONS } from './sqs/operations.js';
 import { STS_OPERATIONS } from './sts/operations.js';
-import { originOf } from './urls.js';
 import type { OwnPlace } from './urls.js';
 import { AwsFault } from './wire/fault.js';
 import { parseJsonInput, queryErrorHeader, writeJsonFault } from './wire/json.js';
@@ -43,9 +43,9 @@ const PEM_TYPE = 'application/x-pem-file';
 const REQUEST_COUNT_DIGITS = 12;
 
 /** The one endpoint of both services: finds out protocol and operation, runs it, answers in the same protocol. */
-export class AwsEndpoint {
+export class AwsEndpoint implements CallHost {
   readonly #services: AwsServices;
-  readonly #place: () => OwnPlace;
+  readonly place: () => OwnPlace;
   readonly #polls = new Set<AbortController>();
   /** A random UUID whose last part counts requests: as unique as one drawn each time, at a fraction of the cost. */
   readonly #requestIdPrefix: string;
@@ -56,7 +56,7 @@ export class AwsEndpoint {
 
   constructor(services: AwsServices, place: () => OwnPlace) {
     this.#services = services;
-    this.#place = place;
+    this.place = place;
     this.#requestIdPrefix = services.ids.uuid().slice(0, -REQUEST_COUNT_DIGITS);
   }
 
@@ -154,12 +154,7 @@ export class AwsEndpoint {
   #authenticate(exchange: HttpExchange, service: Service): void {
     const { authentication } = this.#services;
     if (!authentication.required) return;
-    const { method, url, body, headers } = exchange;
-    const header = (name: string): string | undefined => {
-      const value = headers[name];
-      return typeof value === 'string' ? value : value?.join(',');
-    };
-    authentication.check({ method, url, body, header }, service);
+    authentication.check(exchange, service);
   }
 
   #nextRequestId(): string {
@@ -180,27 +175,18 @@ export class AwsEndpoint {
     const client = gate.enabled ? gate.clientOf(senderId) : undefined;
     // Where no signature is needed, the rights of whoever comes without one are no matter.
     const open = accessKey === '' && operation.allowsUnsigned?.(input) === true;
-    const place = this.#place;
     if (client !== undefined && !open)
       requireAccess(client, { service, operation: operation.name, input, path });
-    return {
+    return new RequestCall(this, exchange, {
       // What is published to a topic goes on under the right of who subscribed, so there the broker is the connector's own.
       services: client === undefined || service !== 'sqs' ? this.#services : this.#servicesOf(client),
       client,
       input,
       strings,
       senderId,
-      get origin() {
-        return originOf(place(), {
-          header: (name) => exchange.header(name),
-          encrypted: isSecure(exchange.socket),
-        });
-      },
-      path,
       signed: accessKey !== '',
-      header: (name) => exchange.header(name),
-      whileConnected: (work) => this.#whileConnected(exchange, work),
-    };
+      path,
+    });
   }
 
   #servicesOf(client: Client): AwsServices {
@@ -212,7 +198,7 @@ export class AwsEndpoint {
     return services;
   }
 
-  async #whileConnected<T>(exchange: HttpExchange, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async whileConnected<T>(exchange: HttpExchange, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const poll = new AbortController();
     if (this.#draining) poll.abort();
     this.#polls.add(poll);

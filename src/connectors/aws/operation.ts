@@ -3,6 +3,7 @@ import type { Broker } from '../../core/broker-api.js';
 import type { Clock } from '../../base/clock.js';
 import type { IdSource } from '../../base/ids.js';
 import type { Log } from '../../base/log.js';
+import type { Pieces } from '../kit/http1/pieces.js';
 import type { Authentication } from './authentication.js';
 import type { AwsConfig } from './config.js';
 import type { Input } from './input.js';
@@ -87,7 +88,7 @@ export interface Operation<R = unknown> {
   /** The field that may be long, left in the request's bytes when it can be: see `Call.strings`. */
   readonly long?: StringField;
   /** A faster way to the JSON than JSON.stringify, for the hottest. */
-  readonly toJson?: (result: R) => string;
+  readonly toJson?: (result: R) => string | Pieces;
 }
 
 /** Keeps the result's type inside the operation's file. */

@@ -10,7 +10,7 @@ import { archivedEvent } from './archive.js';
 import { LEDGER_SETTINGS } from './ledger.js';
 import { textFor } from './publication.js';
 import type { Content, Publication } from './publication.js';
-import { deliveredText, queueCopy, signatureFor } from './queue-copy.js';
+import { deliveredBytes, queueCopy, signatureFor } from './queue-copy.js';
 import type { Subscription } from './subscription.js';
 import type { Topic } from './topic-registry.js';
 
@@ -172,18 +172,17 @@ function copyFor(
     return webhookCopy(deliveryChannel(key), services.config, record.topic, content);
   const queue = services.queues.find(queueName);
   if (queue === undefined || (raw && content.attributes.length > ATTRIBUTES_MAX)) return undefined;
-  const text = queueText(services, subscription, content);
-  // A character of UTF-16 is three bytes of UTF-8 at most: nearly always that says enough.
-  const fits = text.length * 3 <= queue.messageBytesMax || Buffer.byteLength(text) <= queue.messageBytesMax;
-  return fits ? queueCopy(services, queue, { subscription, content, text }) : undefined;
+  const body = queueBody(services, subscription, content);
+  const fits = body.length <= queue.messageBytesMax;
+  return fits ? queueCopy(services, queue, { subscription, content, body }) : undefined;
 }
 
 /** What queues get is signed only where that is turned on: it costs more than all the rest. */
-function queueText(services: CopyServices, subscription: Subscription, content: Content): string {
+function queueBody(services: CopyServices, subscription: Subscription, content: Content): Buffer {
   const sign =
     services.config.signQueueDeliveries && !subscription.raw && content.sequenceNumber === undefined;
   const signed = sign ? signatureFor(services, subscription, content) : undefined;
-  return deliveredText(services, subscription, content, signed);
+  return deliveredBytes(services, subscription, content, signed);
 }
 
 /** The message for a subscription's dead-letter queue; undefined when it has none or that is not there. */
@@ -196,8 +195,8 @@ function deadLetterCopy(
   const queue = deadLetterQueue === undefined ? undefined : services.queues.find(deadLetterQueue);
   if (queue === undefined) return undefined;
   services.counters.fanOutDeadLettered++;
-  const text = queueText(services, subscription, content);
-  return queueCopy(services, queue, { subscription, content, text });
+  const body = queueBody(services, subscription, content);
+  return queueCopy(services, queue, { subscription, content, body });
 }
 
 async function store(services: AwsServices, copies: readonly Copy[]): Promise<void> {

@@ -12,15 +12,15 @@ export interface Signed {
 
 /** The parts of a message's document that are the same for all its subscriptions. */
 interface SharedParts {
-  readonly head: string;
-  readonly tail: string;
+  readonly head: Buffer;
+  readonly tail: Buffer;
 }
 
 /** Made once for a message, however many subscriptions get it. */
 const sharedParts = new WeakMap<Content, SharedParts>();
 
-/** The `Notification` document in AWS's order and layout; what is not set is absent. */
-export function notificationText(
+/** The `Notification` document in AWS's order and layout, in UTF-8; what is not set is absent. */
+export function notificationBytes(
   content: Content,
   place: {
     readonly topicArn: string;
@@ -28,14 +28,21 @@ export function notificationText(
     /** Absent for FIFO topics, as on AWS, and where it is turned off. */
     readonly signed: Signed | undefined;
   },
-): string {
+): Buffer {
   let parts = sharedParts.get(content);
   if (parts === undefined) {
-    parts = { head: headOf(content, place.topicArn), tail: tailOf(content) };
+    parts = { head: Buffer.from(headOf(content, place.topicArn)), tail: Buffer.from(tailOf(content)) };
     sharedParts.set(content, parts);
   }
   const signature = place.signed === undefined ? '' : `${signatureFields(place.signed).join(',\n')},\n`;
-  return parts.head + signature + field('UnsubscribeURL', place.unsubscribeUrl) + parts.tail;
+  const own = signature + field('UnsubscribeURL', place.unsubscribeUrl);
+  const { head, tail } = parts;
+  const ownBytes = Buffer.byteLength(own);
+  const out = Buffer.allocUnsafe(head.length + ownBytes + tail.length);
+  out.set(head, 0);
+  out.write(own, head.length, ownBytes, 'utf8');
+  out.set(tail, head.length + ownBytes);
+  return out;
 }
 
 function headOf(content: Content, topicArn: string): string {

@@ -7,7 +7,7 @@ import type { Queue } from '../sqs/queue-registry.js';
 import { md5Hex } from '../wire/md5.js';
 import { encodeAttributes } from '../wire/message-attributes.js';
 import { encodeOrigin } from '../wire/origin.js';
-import { notificationText, notificationToSign } from './notification.js';
+import { notificationBytes, notificationToSign } from './notification.js';
 import type { Signed } from './notification.js';
 import type { Content } from './publication.js';
 import type { Subscription, SubscriptionRecord } from './subscription.js';
@@ -18,21 +18,33 @@ const REPLAYED = { name: 'Replayed', dataType: 'String', value: 'true' } as cons
 /** What building a delivery works with. */
 type DeliveryServices = Omit<AwsServices, 'webhooks' | 'replays'>;
 
-/** The text a subscription gets: the bare message when it is raw, else the `Notification` around it. */
-export function deliveredText(
+/** What a subscription gets, in UTF-8: the bare message when it is raw, else the `Notification` around it. */
+export function deliveredBytes(
   services: DeliveryServices,
   subscription: Subscription,
   content: Content,
   signed: Signed | undefined,
-): string {
-  if (subscription.raw) return content.text;
+): Buffer {
+  if (subscription.raw) return rawBytes(content);
   const { config } = services;
   const { record, key } = subscription;
-  return notificationText(content, {
+  return notificationBytes(content, {
     topicArn: topicArn(config, record.topic),
     unsubscribeUrl: `${linkOrigin(services, record)}/?Action=Unsubscribe&SubscriptionArn=${topicArn(config, key)}`,
     signed,
   });
+}
+
+/** Bare messages: one for all subscriptions that get the same. */
+const RAW_BYTES = new WeakMap<Content, Buffer>();
+
+function rawBytes(content: Content): Buffer {
+  let bytes = RAW_BYTES.get(content);
+  if (bytes === undefined) {
+    bytes = Buffer.from(content.text, 'utf8');
+    RAW_BYTES.set(content, bytes);
+  }
+  return bytes;
 }
 
 /** What links in the deliveries of a subscription begin with: the advertised URL, else the host its subscriber used. */
@@ -67,16 +79,15 @@ function marked(attributes: Content['attributes']): Content['attributes'] {
   return free ? [...attributes, REPLAYED] : attributes;
 }
 
-/** The message for a queue: the text, and what SQS tells beside it. */
+/** The message for a queue: its body, and what SQS tells beside it. */
 export function queueCopy(
   services: DeliveryServices,
   queue: Queue,
-  { subscription, content, text }: { subscription: Subscription; content: Content; text: string },
+  { subscription, content, body }: { subscription: Subscription; content: Content; body: Buffer },
 ): OutgoingMessage {
   const { raw, record } = subscription;
   const { groupId } = content;
   const attributes = raw && content.replayed === true ? marked(content.attributes) : content.attributes;
-  const body = Buffer.from(text, 'utf8');
   const canonical = raw && attributes.length > 0 ? encodeAttributes(attributes) : undefined;
   const id = services.ids.uuid();
   const dedupId = queue.fifo ? content.dedupId : undefined;

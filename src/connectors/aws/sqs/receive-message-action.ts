@@ -1,4 +1,5 @@
 import type { Delivery } from '../../../core/queue/types.js';
+import { Pieces } from '../../kit/http1/pieces.js';
 import { invalidParameterValue, invalidValue, SQS_FAULTS } from '../errors.js';
 import { optionalInteger, optionalText, textsOf } from '../input.js';
 import type { Input } from '../input.js';
@@ -11,8 +12,7 @@ import { readAttributeSelection, readSystemSelection } from './attribute-selecti
 import { queueOf, RECEIVED_MAX } from './queue-registry.js';
 import type { Queue } from './queue-registry.js';
 import type { Received } from './receive-attempts.js';
-import { receivedMessage, receivedMessageJson } from './received-message.js';
-import type { ReceivedMessage } from './received-message.js';
+import { ReceivedMessage, writeReceivedMessage } from './received-message.js';
 import { messageAttributes } from './shapes.js';
 
 const WAIT_SECONDS_MAX = 20;
@@ -73,10 +73,18 @@ export const receiveMessage = operation<{ readonly Messages?: readonly ReceivedM
     const channel = services.broker.resolve(queue.channel);
     const { config } = services;
     const view = { config, queue, channel, leaseMs: received.leaseMs, system, attributes };
-    return { Messages: deliveries.map((delivery) => receivedMessage(delivery, view)) };
+    return { Messages: deliveries.map((delivery) => new ReceivedMessage(delivery, view)) };
   },
-  toJson: ({ Messages: messages }) =>
-    messages === undefined ? '{}' : `{"Messages":[${messages.map(receivedMessageJson).join(',')}]}`,
+  toJson: ({ Messages: messages }) => {
+    if (messages === undefined) return '{}';
+    const out = new Pieces();
+    for (let i = 0; i < messages.length; i++) {
+      out.ascii(i === 0 ? '{"Messages":[' : ',');
+      writeReceivedMessage(out, messages[i] as ReceivedMessage);
+    }
+    out.ascii(']}');
+    return out;
+  },
 });
 
 interface Want {

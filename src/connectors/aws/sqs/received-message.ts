@@ -1,4 +1,5 @@
 import type { Delivery } from '../../../core/queue/types.js';
+import type { Pieces } from '../../kit/http1/pieces.js';
 import { groupOfChannel, queueArnOfChannel, queueNameOfArn } from '../names.js';
 import type { AwsConfig } from '../config.js';
 import { attributesMd5 } from '../wire/message-attributes.js';
@@ -14,16 +15,41 @@ import { sqsViewOf } from './sqs-view.js';
 import type { SqsView } from './sqs-view.js';
 
 /** A message as ReceiveMessage gives it. */
-export interface ReceivedMessage {
+export class ReceivedMessage {
   readonly MessageId: string;
   readonly ReceiptHandle: string;
   readonly MD5OfBody: string;
-  readonly Body: string;
-  /** The body needs no escaping in JSON; no part of the answer. */
-  readonly plainBody: boolean;
   readonly Attributes: Readonly<Record<string, string>> | undefined;
   readonly MD5OfMessageAttributes: string | undefined;
   readonly MessageAttributes: Readonly<Record<string, AttributeValue>> | undefined;
+  readonly #seen: SqsView;
+
+  constructor(delivery: Delivery, view: ReceiveView) {
+    const seen = sqsViewOf(delivery.message);
+    const chosen = view.attributes === undefined ? undefined : chosenAttributes(seen, view.attributes);
+    this.#seen = seen;
+    this.MessageId = seen.messageId;
+    this.ReceiptHandle = encodeReceiptHandle({
+      channel: delivery.channel,
+      sequence: delivery.sequence,
+      attempt: delivery.attempt,
+      leaseEndsAt: delivery.leaseEndsAt ?? 0,
+      leaseSeconds: Math.ceil(view.leaseMs / 1000),
+    });
+    this.MD5OfBody = seen.bodyMd5;
+    this.Attributes = view.system === undefined ? undefined : systemAttributes(delivery, seen, view);
+    this.MD5OfMessageAttributes = chosen?.md5;
+    this.MessageAttributes = chosen?.attributes;
+  }
+
+  get Body(): string {
+    return this.#seen.body;
+  }
+
+  /** The body when it needs no escaping in JSON; no part of the answer. */
+  get plainBody(): Uint8Array | undefined {
+    return this.#seen.plainBody;
+  }
 }
 
 interface AttributeValue {
@@ -43,41 +69,27 @@ export interface ReceiveView {
   readonly attributes: AttributeSelection | undefined;
 }
 
-export function receivedMessage(delivery: Delivery, view: ReceiveView): ReceivedMessage {
-  const seen = sqsViewOf(delivery.message);
-  const system = view.system === undefined ? undefined : systemAttributes(delivery, seen, view);
-  const chosen = view.attributes === undefined ? undefined : chosenAttributes(seen, view.attributes);
-  return {
-    MessageId: seen.messageId,
-    ReceiptHandle: encodeReceiptHandle({
-      channel: delivery.channel,
-      sequence: delivery.sequence,
-      attempt: delivery.attempt,
-      leaseEndsAt: delivery.leaseEndsAt ?? 0,
-      leaseSeconds: Math.ceil(view.leaseMs / 1000),
-    }),
-    MD5OfBody: seen.bodyMd5,
-    Body: seen.body,
-    plainBody: seen.plainBody,
-    Attributes: system,
-    MD5OfMessageAttributes: chosen?.md5,
-    MessageAttributes: chosen?.attributes,
-  };
-}
-
 /** A received message as JSON. Receipt handles and checksums are letters and digits of ours. */
-export function receivedMessageJson(message: ReceivedMessage): string {
-  const { Body: body, Attributes: system, MessageAttributes: attributes } = message;
-  let out =
-    `{"MessageId":${jsonString(message.MessageId)},"ReceiptHandle":"${message.ReceiptHandle}"` +
-    `,"MD5OfBody":"${message.MD5OfBody}","Body":${message.plainBody ? `"${body}"` : JSON.stringify(body)}`;
-  if (system !== undefined) out += `,"Attributes":${JSON.stringify(system)}`;
-  if (attributes !== undefined) {
-    out +=
-      `,"MD5OfMessageAttributes":"${message.MD5OfMessageAttributes ?? ''}"` +
-      `,"MessageAttributes":${JSON.stringify(attributes)}`;
+export function writeReceivedMessage(out: Pieces, message: ReceivedMessage): void {
+  const { Attributes: system, MessageAttributes: attributes } = message;
+  const id = jsonString(message.MessageId);
+  out.text(
+    `{"MessageId":${id},"ReceiptHandle":"${message.ReceiptHandle}","MD5OfBody":"${message.MD5OfBody}"`,
+  );
+  if (message.plainBody === undefined) {
+    out.ascii(',"Body":');
+    out.text(JSON.stringify(message.Body));
+  } else {
+    out.ascii(',"Body":"');
+    out.bytes(message.plainBody);
+    out.ascii('"');
   }
-  return out + '}';
+  if (system !== undefined) out.text(`,"Attributes":${JSON.stringify(system)}`);
+  if (attributes !== undefined) {
+    const md5 = message.MD5OfMessageAttributes ?? '';
+    out.text(`,"MD5OfMessageAttributes":"${md5}","MessageAttributes":${JSON.stringify(attributes)}`);
+  }
+  out.ascii('}');
 }
 
 function systemAttributes(

@@ -20,7 +20,24 @@ import { failedEntries, outgoingFields, sentFields } from './shapes.js';
 const BATCH_BYTES_MAX = 1_048_576;
 const ENTRY = 'SendMessageBatchRequestEntry';
 
-type SentEntry = SentMessage & { readonly Id: string };
+/** What the sender of one message of a batch is told. */
+class SentEntry implements SentMessage {
+  readonly Id: string;
+  readonly MD5OfMessageBody: string;
+  readonly MessageId: string;
+  readonly MD5OfMessageAttributes: string | undefined;
+  readonly MD5OfMessageSystemAttributes: string | undefined;
+  readonly SequenceNumber: string | undefined;
+
+  constructor(id: string, sent: SentMessage) {
+    this.Id = id;
+    this.MD5OfMessageBody = sent.MD5OfMessageBody;
+    this.MessageId = sent.MessageId;
+    this.MD5OfMessageAttributes = sent.MD5OfMessageAttributes;
+    this.MD5OfMessageSystemAttributes = sent.MD5OfMessageSystemAttributes;
+    this.SequenceNumber = sent.SequenceNumber;
+  }
+}
 
 /** SendMessageBatch: up to ten messages in one atomic entry; a bad one fails alone. */
 export const sendMessageBatch = operation<BatchResult<SentEntry>>({
@@ -40,12 +57,12 @@ export const sendMessageBatch = operation<BatchResult<SentEntry>>({
     if (queue.fifo) checkOrdered(queue, entries);
     const { prepared, failed } = prepareAll(call, queue, entries);
     if (prepared.length === 0) return batchResult<SentEntry>([], failed);
-    const outcomes = await call.services.broker.send(prepared.map(({ message }) => message));
+    const outcomes = await call.services.broker.send(prepared.map(({ message }) => message.message));
     const successful: SentEntry[] = [];
     for (let i = 0; i < prepared.length; i++) {
       const ready = prepared[i] as PreparedEntry;
       try {
-        successful.push({ Id: ready.id, ...sentMessage(queue, ready, outcomes[i]) });
+        successful.push(new SentEntry(ready.id, sentMessage(queue, ready.message, outcomes[i])));
       } catch (error) {
         failed.push(failedEntry(ready.id, faultOf('sqs', error)));
       }
@@ -65,7 +82,10 @@ function checkOrdered({ contentBasedDedup }: Queue, entries: readonly BatchEntry
   }
 }
 
-type PreparedEntry = PreparedMessage & { readonly id: string };
+interface PreparedEntry {
+  readonly id: string;
+  readonly message: PreparedMessage;
+}
 
 /** Checks all entries; bad ones are in `failed`. Throws BatchRequestTooLong. */
 function prepareAll(
@@ -80,9 +100,9 @@ function prepareAll(
     const { id, input } = entries[i] as BatchEntry;
     const plainBody = call.strings?.[i];
     try {
-      const ready = { id, ...prepareMessage(call, queue, input, plainBody) };
-      prepared.push(ready);
-      bytes += ready.bytes;
+      const message = prepareMessage(call, queue, input, plainBody);
+      prepared.push({ id, message });
+      bytes += message.bytes;
     } catch (error) {
       failed.push(failedEntry(id, faultOf('sqs', error)));
       const body = plainBody ?? input['MessageBody'];

@@ -4,6 +4,7 @@ import { md5Hex } from '../wire/md5.js';
 import { decodeAttributes } from '../wire/message-attributes.js';
 import type { MessageAttribute } from '../wire/message-attributes.js';
 import { decodeOrigin } from '../wire/origin.js';
+import type { SqsOrigin } from '../wire/origin.js';
 import { isLegalText } from '../wire/text.js';
 import { ATTRIBUTES_MAX, isAttributeName } from './message-attributes.js';
 import { ATTRIBUTE_TAG, attributeOfTag, isSystemTag, SYSTEM_TAGS } from './message-tags.js';
@@ -19,8 +20,8 @@ export const ENCODING_ATTRIBUTE: MessageAttribute = {
 export interface SqsView {
   readonly messageId: string;
   readonly body: string;
-  /** The body needs no escaping in JSON. */
-  readonly plainBody: boolean;
+  /** The body when it needs no escaping in JSON. */
+  readonly plainBody: Uint8Array | undefined;
   readonly bodyMd5: string;
   /** Unix ms; undefined: the time it entered the queue. */
   readonly sentAt: number | undefined;
@@ -38,20 +39,45 @@ export interface SqsView {
 export function sqsViewOf(message: StoredMessage): SqsView {
   const own = message.origin?.protocol === 'aws' ? decodeOrigin(message.origin.bytes) : undefined;
   if (own === undefined) return foreignView(message);
-  const { attributes } = own;
-  return {
-    messageId: own.messageId,
-    body: own.plainBody === true ? asciiOf(message.body) : textOf(message.body),
-    plainBody: own.plainBody === true,
-    bodyMd5: own.bodyMd5,
-    sentAt: own.sentAt,
-    senderId: own.senderId,
-    groupId: own.groupId,
-    dedupId: own.dedupId,
-    traceHeader: own.traceHeader,
-    attributes: attributes === undefined ? undefined : () => decodeAttributes(attributes),
-    attributesMd5: own.attributesMd5,
-  };
+  return new OwnView(own, message);
+}
+
+/** A message that came by SQS or SNS. Its body becomes a string only where one is wanted. */
+class OwnView implements SqsView {
+  readonly messageId: string;
+  readonly bodyMd5: string;
+  readonly sentAt: number;
+  readonly senderId: string;
+  readonly groupId: string | undefined;
+  readonly dedupId: string | undefined;
+  readonly traceHeader: string | undefined;
+  readonly attributesMd5: string | undefined;
+  readonly plainBody: Uint8Array | undefined;
+  readonly #message: StoredMessage;
+  readonly #attributes: Buffer | undefined;
+
+  constructor(own: SqsOrigin, message: StoredMessage) {
+    this.messageId = own.messageId;
+    this.bodyMd5 = own.bodyMd5;
+    this.sentAt = own.sentAt;
+    this.senderId = own.senderId;
+    this.groupId = own.groupId;
+    this.dedupId = own.dedupId;
+    this.traceHeader = own.traceHeader;
+    this.attributesMd5 = own.attributesMd5;
+    this.plainBody = own.plainBody === true ? message.body : undefined;
+    this.#message = message;
+    this.#attributes = own.attributes;
+  }
+
+  get body(): string {
+    return this.plainBody === undefined ? textOf(this.#message.body) : asciiOf(this.plainBody);
+  }
+
+  get attributes(): (() => readonly MessageAttribute[]) | undefined {
+    const bytes = this.#attributes;
+    return bytes === undefined ? undefined : () => decodeAttributes(bytes);
+  }
 }
 
 function textOf(bytes: Uint8Array): string {
@@ -71,7 +97,7 @@ function foreignView(message: StoredMessage): SqsView {
   return {
     messageId: tags.get(SYSTEM_TAGS.messageId) ?? message.id,
     body,
-    plainBody: false,
+    plainBody: undefined,
     bodyMd5: md5Hex(body),
     sentAt: undefined,
     senderId: tags.get(SYSTEM_TAGS.senderId),

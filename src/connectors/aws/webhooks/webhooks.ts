@@ -11,7 +11,7 @@ import { deliveryChannel, topicArn } from '../names.js';
 import type { WebhookServices } from './handshakes.js';
 import { deliveryPolicy } from '../sns/delivery-policy.js';
 import type { DeliveryPolicy } from '../sns/delivery-policy.js';
-import { deliveredText, queueCopy, signatureFor } from '../sns/queue-copy.js';
+import { deliveredBytes, queueCopy, signatureFor } from '../sns/queue-copy.js';
 import type { Subscription, SubscriptionRecord } from '../sns/subscription.js';
 import { DELIVERY_QUEUE } from './delivery-queue.js';
 import { HandshakeLane, mayHaveHandshakes, storeHandshake } from './handshakes.js';
@@ -195,7 +195,7 @@ class SubscriptionLane implements LaneOwner {
         }),
         ...(raw && attributeHeaders(content.attributes)),
       },
-      body: this.#textOf(delivery) ?? '',
+      body: this.#bodyOf(delivery)?.toString('utf8') ?? '',
     };
   }
 
@@ -203,16 +203,16 @@ class SubscriptionLane implements LaneOwner {
     const { deadLetterQueue } = this.subscription;
     const queue = deadLetterQueue === undefined ? undefined : this.#services.queues.find(deadLetterQueue);
     const content = contentOf(delivery.message);
-    const text = this.#textOf(delivery);
-    if (queue === undefined || content === undefined || text === undefined) return undefined;
-    return queueCopy(this.#services, queue, { subscription: this.subscription, content, text });
+    const body = this.#bodyOf(delivery);
+    if (queue === undefined || content === undefined || body === undefined) return undefined;
+    return queueCopy(this.#services, queue, { subscription: this.subscription, content, body });
   }
 
-  #textOf(delivery: Delivery): string | undefined {
+  #bodyOf(delivery: Delivery): Buffer | undefined {
     const content = contentOf(delivery.message);
     if (content === undefined) return undefined;
     const { subscription } = this;
     const signed = subscription.raw ? undefined : signatureFor(this.#services, subscription, content);
-    return deliveredText(this.#services, subscription, content, signed);
+    return deliveredBytes(this.#services, subscription, content, signed);
   }
 }

@@ -120,11 +120,13 @@ export function decodeOrigin(bytes: Uint8Array): SqsOrigin | undefined {
   const topicArn = (flags & HAS_TOPIC) === 0 ? undefined : text();
   const subject = (flags & HAS_SUBJECT) === 0 ? undefined : text();
   const hasAttributes = (flags & HAS_ATTRIBUTES) !== 0;
+  // One conversion, whose parts are cut out of it without a copy.
+  const fixed = buffer.toString('latin1', TIME_AT, FIXED_BYTES);
   return {
-    messageId: buffer.toString('latin1', ID_AT, MD5_AT),
-    bodyMd5: buffer.toString('latin1', MD5_AT, FIXED_BYTES),
+    messageId: fixed.slice(ID_AT - TIME_AT, MD5_AT - TIME_AT),
+    bodyMd5: fixed.slice(MD5_AT - TIME_AT),
     plainBody: (flags & PLAIN_BODY) !== 0,
-    sentAt: Number(buffer.toString('latin1', TIME_AT, ID_AT)),
+    sentAt: Number(fixed.slice(0, TIME_CHARS)),
     senderId,
     groupId,
     dedupId,

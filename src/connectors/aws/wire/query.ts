@@ -31,7 +31,8 @@ export function parseForm(text: string, into = new Map<string, string>()): Map<s
 }
 
 function unescape(text: string): string | undefined {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  // By a pattern: what the runtime does for a string is several times as slow where there are many.
+  const spaced = text.includes('+') ? text.replace(/\+/g, ' ') : text;
   if (!spaced.includes('%')) return spaced;
   try {
     return decodeURIComponent(spaced);

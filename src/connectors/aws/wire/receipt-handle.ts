@@ -23,17 +23,30 @@ const HANDLE_CHARS_MAX = 2_048;
  * Text is base64url without padding, as URLs and forms carry it unescaped.
  */
 export function encodeReceiptHandle(handle: ReceiptHandle): string {
-  const channelBytes = Buffer.byteLength(handle.channel);
-  const out = Buffer.allocUnsafe(HEAD_BYTES + channelBytes + CHECKSUM_BYTES);
+  const { channel } = handle;
+  if (channel !== lastChannel) forChannel(channel);
+  const out = scratch;
   out[0] = VERSION;
   out.writeUInt32BE(handle.attempt, 1);
   out.writeDoubleBE(handle.sequence, 5);
   out.writeDoubleBE(handle.leaseEndsAt, 13);
   out.writeUInt16BE(handle.leaseSeconds, 21);
-  out.write(handle.channel, HEAD_BYTES, 'utf8');
-  const end = HEAD_BYTES + channelBytes;
-  out.writeUInt32BE(crc32(out.subarray(0, end)), end);
+  out.writeUInt32BE(crc32(checked), checked.length);
   return out.toString('base64url');
+}
+
+// The handles of one receive, and of most, are for one channel: its name is written once, and no buffer is made for each.
+let lastChannel = '';
+let scratch: Buffer = Buffer.alloc(HEAD_BYTES + CHECKSUM_BYTES);
+/** What the checksum is over. */
+let checked: Buffer = scratch.subarray(0, HEAD_BYTES);
+
+function forChannel(channel: string): void {
+  const end = HEAD_BYTES + Buffer.byteLength(channel);
+  scratch = Buffer.alloc(end + CHECKSUM_BYTES);
+  scratch.write(channel, HEAD_BYTES, 'utf8');
+  checked = scratch.subarray(0, end);
+  lastChannel = channel;
 }
 
 /** Undefined when the text is no handle of ours. */

@@ -13,7 +13,7 @@ export interface SignedRequest {
   readonly url: string;
   readonly body: Uint8Array;
   /** A header by its name in lower case; several of a name joined with commas. */
-  readonly header: (name: string) => string | undefined;
+  joined(name: string): string | undefined;
 }
 
 /** What a request says of its signature. */
@@ -48,7 +48,7 @@ const EXPIRES_SECONDS_MAX = 604_800;
 
 /** Reads the signature of a request: of its Authorization header, else of its query string. */
 export function readSignature(request: SignedRequest): SignatureReading {
-  const authorization = request.header('authorization');
+  const authorization = request.joined('authorization');
   if (authorization !== undefined) return readHeaderForm(request, authorization);
   return request.url.includes('X-Amz-') ? readPresigned(request) : { kind: 'unsigned' };
 }
@@ -64,7 +64,7 @@ const READ_BEFORE_CHARS_MAX = 500;
 const LAST_PART = 'Signature=';
 
 function readHeaderForm(request: SignedRequest, authorization: string): SignatureReading {
-  const time = request.header('x-amz-date');
+  const time = request.joined('x-amz-date');
   const last = authorization.lastIndexOf(LAST_PART);
   const start = authorization.slice(0, Math.max(0, last));
   const signature = authorization.slice(last + LAST_PART.length);
@@ -188,11 +188,11 @@ export function isSignedWith(key: SigningKey, request: SignedRequest, signature:
 
 /** The text that both sides hash. */
 export function canonicalRequest(request: SignedRequest, signature: Signature): string {
-  const { method, url, body, header } = request;
+  const { method, url, body } = request;
   const mark = url.indexOf('?');
   let headers = '';
   for (const name of signature.signedHeaders) {
-    headers += `${name}:${canonicalValue(header(name) ?? '')}\n`;
+    headers += `${name}:${canonicalValue(request.joined(name) ?? '')}\n`;
   }
   const names = signature.signedHeaders.join(';');
   const path = canonicalPath(mark < 0 ? url : url.slice(0, mark));

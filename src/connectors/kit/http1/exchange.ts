@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
+import { Pieces } from './pieces.js';
 import type { ParsedRequest } from './request-parser.js';
 
 /** What an exchange asks of its connection. */
@@ -67,6 +68,11 @@ export class HttpExchange {
     return this.#request.head.header(name);
   }
 
+  /** Values of all fields of this name, in lower case, with commas between them. */
+  joined(name: string): string | undefined {
+    return this.#request.head.joined(name);
+  }
+
   /** All fields by name in lower case, several of one name joined. Made at each call: `header` is the cheap way. */
   get headers(): IncomingHttpHeaders {
     return this.#request.head.record();
@@ -103,19 +109,30 @@ export class HttpExchange {
   }
 
   /** Sends the answer. `headers` is name, value, name, value…; Content-Length is added. A second call does nothing. */
-  reply(status: number, headers: readonly string[], body: string | Uint8Array): void {
+  reply(status: number, headers: readonly string[], body: string | Uint8Array | Pieces): void {
     if (this.answered || this.#connection.closed) return;
-    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+    const length = sizeOf(body);
     const head = this.#connection.writeHead(this, status, headers, length);
     if (length === 0 || status === 204 || status === 304 || this.method === 'HEAD') {
       this.text = head;
     } else if (typeof body === 'string') {
       this.text = head + body;
       this.isAscii = length === body.length;
+    } else if (body instanceof Pieces) {
+      const bytes = Buffer.allocUnsafe(head.length + length);
+      bytes.write(head, 'latin1');
+      body.writeTo(bytes, head.length);
+      this.text = '';
+      this.bytes = bytes;
     } else {
       this.text = head;
       this.bytes = body;
     }
     this.#connection.onAnswer(this);
   }
+}
+
+function sizeOf(body: string | Uint8Array | Pieces): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body instanceof Pieces ? body.size : body.byteLength;
 }

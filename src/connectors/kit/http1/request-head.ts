@@ -46,6 +46,12 @@ export class RequestHead {
     return undefined;
   }
 
+  /** Values of all fields of this name, in order, with commas between them; undefined without any. */
+  joined(name: string): string | undefined {
+    const first = this.header(name);
+    return first === undefined || this.count(name) <= 1 ? first : this.valuesOf(name).join(',');
+  }
+
   /** Values of all fields of this name, in order and as received. */
   valuesOf(name: string): string[] {
     const found: string[] = [];
