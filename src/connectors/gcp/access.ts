@@ -25,7 +25,8 @@ const NEEDS: Readonly<Record<string, Needed>> = {
   pull: 'read',
   seek: 'read',
   streamingPull: 'read',
-  testIamPermissions: 'sight',
+  // It says itself what its caller may do.
+  testIamPermissions: 'open',
   validateMessage: 'sight',
   validateSchema: 'open',
 };
@@ -61,6 +62,18 @@ export function requireAccess(client: Client, method: string, request: unknown):
   // What nobody could deliver is published there, without asking again.
   const letters = deadLetterTopicOf(request);
   if (letters !== undefined) requireOne(client, 'write', letters);
+}
+
+/** Whether the client may know of the resource. */
+export function sees(client: Client, name: string): boolean {
+  const resource = resourceOf(name);
+  return resource === undefined || client.sees(resource.kind, resource.channel);
+}
+
+/** Whether the client may do that with the resource. */
+export function may(client: Client, access: Access, name: string): boolean {
+  const resource = resourceOf(name);
+  return resource === undefined || client.may({ ...resource, access });
 }
 
 function requireOne(client: Client, needed: Needed, name: string): void {

@@ -1,4 +1,12 @@
-import { fromJson, toBinary, type DescMethod, type DescService, type JsonObject } from '@bufbuild/protobuf';
+import {
+  fromBinary,
+  fromJson,
+  toBinary,
+  toJson,
+  type DescMethod,
+  type DescService,
+  type JsonObject,
+} from '@bufbuild/protobuf';
 import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
 import { expect } from 'vitest';
 import type { RunningBroker } from '../../../src/app/index.js';
@@ -27,7 +35,23 @@ export function closeChannel(): void {
 }
 
 /** One RPC by its JSON, over gRPC. */
-export function grpc(running: RunningBroker, name: string, request: JsonObject): Promise<void> {
+export async function grpc(running: RunningBroker, name: string, request: JsonObject): Promise<void> {
+  await sent(running, name, request);
+}
+
+/** The same, with the JSON of its answer. */
+export async function answered(
+  running: RunningBroker,
+  name: string,
+  request: JsonObject,
+): Promise<JsonObject> {
+  const method = METHODS.get(name);
+  const bytes = await sent(running, name, request);
+  if (method === undefined || bytes === undefined) throw new Error(`no answer to ${name}`);
+  return toJson(method.output, fromBinary(method.output, bytes)) as JsonObject;
+}
+
+function sent(running: RunningBroker, name: string, request: JsonObject): Promise<Buffer | undefined> {
   const method = METHODS.get(name);
   if (method === undefined) throw new Error(`no method ${name}`);
   channel ??= new Client(`127.0.0.1:${running.address('gcp').port}`, credentials.createInsecure());
@@ -36,8 +60,8 @@ export function grpc(running: RunningBroker, name: string, request: JsonObject):
   const path = `/${method.parent.typeName}/${name}`;
   const same = (buffer: Buffer): Buffer => buffer;
   return new Promise((resolve, reject) => {
-    const ended = (error: ServiceError | null): void => {
-      if (error === null) resolve();
+    const ended = (error: ServiceError | null, answer?: Buffer): void => {
+      if (error === null) resolve(answer);
       else
         reject(
           error.code === status.PERMISSION_DENIED ? new Denied({ code: 7, message: error.details }) : error,
