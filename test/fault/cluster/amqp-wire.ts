@@ -138,8 +138,8 @@ class AmqpConsumer implements Consumer {
   }
 }
 
-/** A server that goes away says 320 or nothing; any other code is an error of the client's. */
+/** A server that goes away says 320 or nothing, one that cannot serve now 506; any other code is an error of the client's. */
 function failure(reason: string): Error {
   const code = /closed: (\d+)/.exec(reason)?.[1];
-  return code === undefined || code === '320' ? new Error(reason) : new WrongAnswer(reason);
+  return code === undefined || code === '320' || code === '506' ? new Error(reason) : new WrongAnswer(reason);
 }
