@@ -2,7 +2,7 @@ import type { Binding, Destination } from '../topology/types.js';
 import type { Vhost } from '../topology/vhost.js';
 import type { Api } from './api.js';
 import { notFound } from './http-error.js';
-import { listed } from './lists.js';
+import { listedBindings } from './lists.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { defaultBinding, propertiesKey } from './views.js';
@@ -17,7 +17,7 @@ interface Ends {
 export function bindingRoutes(api: Api): readonly Route[] {
   const { views } = api;
   const all = (call: ApiCall, vhosts: readonly Vhost[]): ApiAnswer => ({
-    body: listed(
+    body: listedBindings(
       vhosts.flatMap((vhost) =>
         bindingsOf(vhost)
           .filter((binding) => api.seesBinding(vhost, call.identity, binding))
@@ -35,7 +35,7 @@ export function bindingRoutes(api: Api): readonly Route[] {
         route('GET', path, (call) => {
           const ends = endsOf(api, call, kind);
           return {
-            body: listed(
+            body: listedBindings(
               between(ends).map((binding) => views.binding(ends.vhost, binding)),
               call.query,
             ),

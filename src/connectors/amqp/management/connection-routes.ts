@@ -2,9 +2,10 @@ import { ReplyError } from '../wire/reply.js';
 import type { ConnectionInfo } from '../connection/connection-info.js';
 import type { Api } from './api.js';
 import { notFound } from './http-error.js';
-import { listed } from './lists.js';
+import { listed, paged } from './lists.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
+import type { Json } from './views.js';
 import { connectionName } from './views.js';
 
 /** Connections, their channels and consumers: list, look, close. */
@@ -21,42 +22,31 @@ export function connectionRoutes(api: Api): readonly Route[] {
     const vhost = api.vhost(call.parameters[0], call.identity);
     return seen(call).filter(({ session }) => session.vhost === vhost);
   };
-  const connections = (call: ApiCall, infos: readonly ConnectionInfo[]): ApiAnswer => ({
-    body: listed(
-      infos.map((info) => views.connection(info)),
-      call.query,
-    ),
-  });
-  const channels = (call: ApiCall, infos: readonly ConnectionInfo[]): ApiAnswer => ({
-    body: listed(
-      infos.flatMap((info) => info.session.channels.all().map((channel) => views.channel(info, channel))),
-      call.query,
-    ),
-  });
-  const consumers = (call: ApiCall, infos: readonly ConnectionInfo[]): ApiAnswer => ({
-    body: listed(
-      views
-        .consumers()
-        .filter(({ connection }) => infos.some(({ id }) => id === connection.id))
-        .map((place) => views.consumer(place)),
-      call.query,
-    ),
-  });
+  const connections = (infos: readonly ConnectionInfo[]): readonly Json[] =>
+    infos.map((info) => views.connection(info));
+  const channels = (infos: readonly ConnectionInfo[]): readonly Json[] =>
+    infos.flatMap((info) => info.session.channels.all().map((channel) => views.channel(info, channel)));
+  const list = (path: string, items: (call: ApiCall) => readonly Json[]): Route =>
+    route('GET', path, (call) => ({ body: listed(items(call), call.query) }));
+  const pages = (path: string, items: (call: ApiCall) => readonly Json[]): Route =>
+    route('GET', path, (call) => ({ body: paged(items(call), call.query) }));
+  const consumers = (infos: readonly ConnectionInfo[]): readonly Json[] =>
+    views
+      .consumers()
+      .filter(({ connection }) => infos.some(({ id }) => id === connection.id))
+      .map((place) => views.consumer(place));
   return [
-    route('GET', 'connections', (call) => connections(call, seen(call))),
+    pages('connections', (call) => connections(seen(call))),
     route('GET', 'connections/:', (call) => ({ body: views.connection(named(call)) })),
     route('DELETE', 'connections/:', (call) => close(api, call, named(call))),
-    route('GET', 'connections/:/channels', (call) => channels(call, [named(call)])),
-    route('GET', 'connections/username/:', (call) =>
-      connections(
-        call,
-        seen(call).filter(({ session }) => session.identity.user === call.parameters[0]),
-      ),
+    list('connections/:/channels', (call) => channels([named(call)])),
+    pages('connections/username/:', (call) =>
+      connections(seen(call).filter(({ session }) => session.identity.user === call.parameters[0])),
     ),
     route('DELETE', 'connections/username/:', (call) => closeAll(api, call)),
-    route('GET', 'vhosts/:/connections', (call) => connections(call, inVhost(call))),
-    route('GET', 'vhosts/:/channels', (call) => channels(call, inVhost(call))),
-    route('GET', 'channels', (call) => channels(call, seen(call))),
+    list('vhosts/:/connections', (call) => connections(inVhost(call))),
+    list('vhosts/:/channels', (call) => channels(inVhost(call))),
+    pages('channels', (call) => channels(seen(call))),
     route('GET', 'channels/:', (call) => {
       for (const info of views.connections()) {
         for (const channel of info.session.channels.all()) {
@@ -73,8 +63,8 @@ export function connectionRoutes(api: Api): readonly Route[] {
       }
       throw notFound();
     }),
-    route('GET', 'consumers', (call) => consumers(call, seen(call))),
-    route('GET', 'consumers/:', (call) => consumers(call, inVhost(call))),
+    list('consumers', (call) => consumers(seen(call))),
+    list('consumers/:', (call) => consumers(inVhost(call))),
   ];
 }
 

@@ -8,7 +8,7 @@ import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { userOf } from './user-routes.js';
 import { topicPatternsOf } from './topic-permission-routes.js';
-import { aboutOf, patternsOf } from './vhost-routes.js';
+import { aboutJson, aboutOf, patternsOf } from './vhost-routes.js';
 import { limitValues } from './limit-routes.js';
 import {
   globalParameters,
@@ -70,7 +70,10 @@ function exportAll(api: Api): Json {
         tags: [...tags],
         limits: limits.of('user', name)?.values ?? {},
       })),
-    vhosts: topology.vhosts.map(({ name }) => ({ ...topology.aboutVhost(name), name })),
+    vhosts: topology.vhosts.map(({ name }) => {
+      const about = aboutJson(topology.aboutVhost(name));
+      return { name, ...about, metadata: about };
+    }),
     permissions: api.users.permissions,
     topic_permissions: api.users.topics.all,
     parameters: joined('parameters'),

@@ -3,7 +3,7 @@ import type { Vhost } from '../topology/vhost.js';
 import type { Api } from './api.js';
 import { badRequest, notFound } from './http-error.js';
 import { Input, propertiesOf } from './json-input.js';
-import { listed } from './lists.js';
+import { listedBindings, paged } from './lists.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { defaultBinding } from './views.js';
@@ -12,7 +12,7 @@ import { defaultBinding } from './views.js';
 export function exchangeRoutes(api: Api): readonly Route[] {
   const { views } = api;
   const all = (call: ApiCall, vhosts: readonly Vhost[]): ApiAnswer => ({
-    body: listed(
+    body: paged(
       vhosts.flatMap((vhost) => [
         views.defaultExchange(vhost),
         ...[...vhost.exchanges.values()]
@@ -31,7 +31,7 @@ export function exchangeRoutes(api: Api): readonly Route[] {
           ? [...vhost.queues.values()].map(defaultBinding)
           : [...vhost.bindingsFrom(name)];
     return {
-      body: listed(
+      body: listedBindings(
         found
           .filter((binding) => api.seesBinding(vhost, call.identity, binding))
           .map((binding) => views.binding(vhost, binding)),

@@ -34,7 +34,7 @@ function routesOf(api: Api, kind: LimitKind): readonly Route[] {
       `${kind}-limits/:`,
       admin((call) => {
         const found = limits.of(kind, named(call));
-        return { body: found === undefined ? [] : [json(found)] };
+        return { body: listed(found === undefined ? [] : [json(found)], call.query) };
       }),
     ),
     route(

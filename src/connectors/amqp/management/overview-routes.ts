@@ -4,6 +4,7 @@ import { requirePermission } from '../channel/operations/access.js';
 import type { Api } from './api.js';
 import { notFound } from './http-error.js';
 import { Input } from './json-input.js';
+import { listed } from './lists.js';
 import { CLUSTER_NAME, clusterName, putGlobalParameter } from './parameter-routes.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
@@ -30,7 +31,7 @@ export function overviewRoutes(api: Api): readonly Route[] {
     ),
     route('GET', 'nodes', (call) => {
       api.requireMonitor(call.identity);
-      return { body: [node(api)] };
+      return { body: listed([node(api)], call.query) };
     }),
     route('GET', 'nodes/:', (call) => {
       api.requireMonitor(call.identity);

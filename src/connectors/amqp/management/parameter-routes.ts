@@ -13,6 +13,7 @@ import { administratorsOf } from './user-routes.js';
 import type { Json } from './views.js';
 
 /** The components of RabbitMQ's parameters there are without plug-ins such as the shovel. */
+const POLICY = 'policy';
 const OPERATOR_POLICY = 'operator_policy';
 const VHOST_LIMITS = 'vhost-limits';
 
@@ -36,9 +37,7 @@ function componentRoutes(api: Api): readonly Route[] {
   const admin = administratorsOf(api);
   const list = (call: ApiCall, vhosts: readonly Vhost[]): ApiAnswer => ({
     body: listed(
-      vhosts
-        .flatMap((vhost) => parametersOf(api, vhost))
-        .filter((one) => call.parameters[0] === undefined || one['component'] === call.parameters[0]),
+      vhosts.flatMap((vhost) => ofComponent(api, vhost, call.parameters[0])),
       call.query,
     ),
   });
@@ -101,12 +100,20 @@ function componentRoutes(api: Api): readonly Route[] {
   ];
 }
 
+/** Without a component, all but policies, which have a list of their own. */
+function ofComponent(api: Api, vhost: Vhost, component: string | undefined): readonly Json[] {
+  if (component === POLICY) return policiesOf(vhost, 'user').map((policy) => policyParameter(POLICY, policy));
+  const all = parametersOf(api, vhost);
+  return component === undefined ? all : all.filter((one) => one['component'] === component);
+}
+
+function policyParameter(component: string, { vhost, name, ...value }: Json): Json {
+  return { value, vhost, component, name };
+}
+
 /** What RabbitMQ keeps as parameters of a virtual host, a definitions file, too. */
 export function parametersOf(api: Api, vhost: Vhost): readonly Json[] {
-  const policies = policiesOf(vhost, 'operator').map((policy) => {
-    const { vhost: place, name, ...value } = policy;
-    return { value, vhost: place, component: OPERATOR_POLICY, name };
-  });
+  const policies = policiesOf(vhost, 'operator').map((policy) => policyParameter(OPERATOR_POLICY, policy));
   const limits = api.context.limits.of('vhost', vhost.name);
   if (limits === undefined) return policies;
   return [...policies, { value: limits.values, vhost: vhost.name, component: VHOST_LIMITS, name: 'limits' }];

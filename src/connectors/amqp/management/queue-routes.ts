@@ -10,7 +10,7 @@ import { decodeProperties } from '../wire/properties.js';
 import type { Api } from './api.js';
 import { badRequest, notFound } from './http-error.js';
 import { propertiesToJson } from './json-input.js';
-import { listed } from './lists.js';
+import { listedBindings, paged } from './lists.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import type { Json } from './views.js';
@@ -24,7 +24,7 @@ const FRAME_MAX = 131_072;
 export function queueRoutes(api: Api): readonly Route[] {
   const { views } = api;
   const all = (call: ApiCall, vhosts: readonly Vhost[]): ApiAnswer => ({
-    body: listed(
+    body: paged(
       vhosts.flatMap((vhost) =>
         [...vhost.queues.values()]
           .filter(({ name }) => api.seesResource(vhost, call.identity, name))
@@ -56,7 +56,7 @@ export function queueRoutes(api: Api): readonly Route[] {
       const { vhost, queue } = queueOf(api, call);
       const bindings = [defaultBinding(queue), ...vhost.bindingsTo({ kind: 'queue', name: queue.name })];
       return {
-        body: listed(
+        body: listedBindings(
           bindings
             .filter((binding) => api.seesBinding(vhost, call.identity, binding))
             .map((binding) => views.binding(vhost, binding)),

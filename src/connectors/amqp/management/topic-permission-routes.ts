@@ -2,7 +2,7 @@ import type { TopicPermissionRecord } from '../access/topic-permissions.js';
 import type { Api } from './api.js';
 import { notFound } from './http-error.js';
 import type { Input } from './json-input.js';
-import { listed } from './lists.js';
+import { listedPermissions } from './lists.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { administratorsOf } from './user-routes.js';
@@ -12,7 +12,7 @@ export function topicPermissionRoutes(api: Api): readonly Route[] {
   const { topics } = api.users;
   const admin = administratorsOf(api);
   const list = (call: ApiCall, isMeant: (of: TopicPermissionRecord) => boolean): ApiAnswer => ({
-    body: listed(
+    body: listedPermissions(
       topics.all.filter(isMeant).map((record) => ({ ...record })),
       call.query,
     ),

@@ -6,7 +6,7 @@ import { ReplyError } from '../wire/reply.js';
 import type { Api } from './api.js';
 import { badRequest, notFound } from './http-error.js';
 import { Input } from './json-input.js';
-import { listed } from './lists.js';
+import { listedPermissions, paged } from './lists.js';
 import type { ApiAnswer, ApiCall, Route } from './routes.js';
 import { route } from './routes.js';
 import { administratorsOf, tagsOf } from './user-routes.js';
@@ -17,7 +17,7 @@ export function vhostRoutes(api: Api): readonly Route[] {
   const admin = administratorsOf(api);
   return [
     route('GET', 'vhosts', (call) => ({
-      body: listed(
+      body: paged(
         api.vhosts(call.identity).map(({ name }) => vhostJson(api, name)),
         call.query,
       ),
@@ -51,7 +51,7 @@ export function permissionRoutes(api: Api): readonly Route[] {
     call: ApiCall,
     filter: (of: { readonly user: string; readonly vhost: string }) => boolean,
   ): ApiAnswer => ({
-    body: listed(
+    body: listedPermissions(
       users.permissions.filter(filter).map((record) => ({ ...record })),
       call.query,
     ),
