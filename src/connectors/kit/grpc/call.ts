@@ -124,7 +124,6 @@ export abstract class Call implements StreamServer, CallMetadata {
 
   protected send(message: unknown, accepted?: () => void): boolean {
     const { response } = this.route.method;
-    const isLent = response.lend !== undefined;
     let bytes: Uint8Array;
     try {
       bytes = response.lend?.(message as never) ?? response.encode(message as never);
@@ -137,7 +136,7 @@ export abstract class Call implements StreamServer, CallMetadata {
       this.stream.respond(RESPONSE_HEADERS, false);
     }
     messageHead.writeUInt32BE(bytes.length, 1);
-    return this.stream.write(messageHead, bytes, { isLent, accepted });
+    return this.stream.write(messageHead, bytes, accepted, response.lend !== undefined);
   }
 
   protected finish(): void {

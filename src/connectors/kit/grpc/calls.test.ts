@@ -23,12 +23,21 @@ const number = {
     return value[0] ?? 0;
   },
 };
+const room = Buffer.alloc(100_000);
+/** Encodes everything into the same memory. */
+const lending = {
+  ...bytes,
+  lend: (value: Uint8Array) => {
+    room.set(value);
+    return room.subarray(0, value.length);
+  },
+};
 const define = (
   name: string,
   kind: MethodDefinition['kind'],
-  request: MethodDefinition['request'] = bytes,
+  { request = bytes, response = bytes }: Partial<Pick<MethodDefinition, 'request' | 'response'>> = {},
 ) => ({
-  [name]: { path: `/t.T/${name}`, kind, request, response: bytes },
+  [name]: { path: `/t.T/${name}`, kind, request, response },
 });
 
 type Bytes = Uint8Array;
@@ -36,6 +45,7 @@ interface Handlers {
   echo?: (call: UnaryCall<Bytes, Bytes>) => void;
   strict?: (call: UnaryCall<number, Bytes>) => void;
   list?: (call: ServerStreamCall<Bytes, Bytes>) => void;
+  lend?: (call: ServerStreamCall<Bytes, Bytes>) => void;
   talk?: (call: BidiCall<Bytes, Bytes>) => void;
 }
 
@@ -54,7 +64,8 @@ async function serve(handlers: Handlers, more: Partial<GrpcListenerOptions> = {}
   });
   const service = {
     ...define('echo', 'unary'),
-    ...define('strict', 'unary', number),
+    ...define('strict', 'unary', { request: number }),
+    ...define('lend', 'server-stream', { response: lending }),
     ...define('list', 'server-stream'),
     ...define('talk', 'bidi'),
     ...define('nobody', 'unary'),
@@ -276,6 +287,30 @@ describe('streams', () => {
     const [end] = (await once(stream, 'status')) as [{ code: number }];
     expect(end.code).toBe(0);
     expect(got).toEqual(Array.from({ length: 200 }, (_, turn) => turn));
+  });
+
+  it('keep what was encoded into memory that the next message is encoded into, too', async () => {
+    await serve({
+      lend: (call) => {
+        const first = call.request[0] ?? 0;
+        for (let turn = 0; turn < 30; turn++) {
+          call.write(Buffer.alloc(1 + ((turn * 7919) % 90_000), first + turn));
+        }
+        call.end();
+      },
+    });
+    const one = client();
+    const read = async (first: number): Promise<void> => {
+      const stream = one.makeServerStreamRequest<Buffer, Buffer>('/t.T/lend', same, same, Buffer.of(first));
+      let turn = 0;
+      stream.on('data', (message: Buffer) => {
+        expect(message.equals(Buffer.alloc(1 + ((turn * 7919) % 90_000), first + turn))).toBe(true);
+        turn++;
+      });
+      const [end] = (await once(stream, 'status')) as [{ code: number }];
+      expect([end.code, turn]).toEqual([0, 30]);
+    };
+    await Promise.all([read(0), read(50), read(100)]);
   });
 
   it('of a reader that does not read hold little, and accept what is taken only', async () => {

@@ -41,24 +41,11 @@ export interface StreamPort {
   done(stream: Http2Stream, isReset: boolean): void;
 }
 
-/** How a body is written. */
-export interface BodyWrite {
-  /** The bytes are the caller's: what of them cannot be sent at once is copied. Else they must not change. */
-  readonly isLent?: boolean;
-  /**
-   * Called when the last of it was handed to the connection within the peer's windows, perhaps before `write` returns; not
-   * when the stream ends before.
-   */
-  readonly accepted?: (() => void) | undefined;
-}
-
 interface Waiting {
   bytes: Uint8Array;
   at: number;
   readonly accepted: (() => void) | undefined;
 }
-
-const AS_IT_IS: BodyWrite = {};
 
 /** One request and its answer. */
 export class Http2Stream {
@@ -95,10 +82,12 @@ export class Http2Stream {
   }
 
   /**
-   * Sends `head` and `body` in order as the body of the answer. False when the stream holds its fill: `onRoom` follows.
-   * `head` may be used again at once.
+   * Sends `head` and `body` in order as the body of the answer. `accepted` is called when the last of it was handed to the
+   * connection within the peer's windows, perhaps before this returns; not when the stream ends before. False when the
+   * stream holds its fill: `onRoom` follows. `head` may be used again at once, and so may `body` when it is lent: what of it
+   * cannot be sent at once is copied. Else it must not change.
    */
-  write(head: Uint8Array, body: Uint8Array, { isLent, accepted }: BodyWrite = AS_IT_IS): boolean {
+  write(head: Uint8Array, body: Uint8Array, accepted?: () => void, isLent = false): boolean {
     if (this.isOver) return false;
     const port = this.#port;
     const length = head.length + body.length;
@@ -125,7 +114,7 @@ export class Http2Stream {
     port.pendingBytes += length;
     port.blocked.add(this);
     while (this.pump());
-    if (isLent === true && waiting.at < body.length) {
+    if (isLent && waiting.at < body.length) {
       waiting.bytes = Buffer.from(body.subarray(waiting.at));
       waiting.at = 0;
     }

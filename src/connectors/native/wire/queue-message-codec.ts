@@ -35,7 +35,7 @@ const NUMBER_9 = number(9);
 const NUMBER_10 = number(10);
 
 function putText(tag: number, value: string | undefined, sink: Sink): void {
-  if (value === undefined || value === '') return;
+  if (value === undefined || value.length === 0) return;
   sink.text(value);
   sink.small(tag);
 }
