@@ -24,7 +24,8 @@ export function notificationBytes(
   content: Content,
   place: {
     readonly topicArn: string;
-    readonly unsubscribeUrl: string;
+    /** Of `unsubscribeField`. */
+    readonly unsubscribe: Buffer;
     /** Absent for FIFO topics, as on AWS, and where it is turned off. */
     readonly signed: Signed | undefined;
   },
@@ -34,15 +35,22 @@ export function notificationBytes(
     parts = { head: Buffer.from(headOf(content, place.topicArn)), tail: Buffer.from(tailOf(content)) };
     sharedParts.set(content, parts);
   }
-  const signature = place.signed === undefined ? '' : `${signatureFields(place.signed).join(',\n')},\n`;
-  const own = signature + field('UnsubscribeURL', place.unsubscribeUrl);
   const { head, tail } = parts;
-  const ownBytes = Buffer.byteLength(own);
-  const out = Buffer.allocUnsafe(head.length + ownBytes + tail.length);
+  const { signed, unsubscribe } = place;
+  if (signed !== undefined) {
+    const signature = Buffer.from(`${signatureFields(signed).join(',\n')},\n`);
+    return Buffer.concat([head, signature, unsubscribe, tail]);
+  }
+  const out = Buffer.allocUnsafe(head.length + unsubscribe.length + tail.length);
   out.set(head, 0);
-  out.write(own, head.length, ownBytes, 'utf8');
-  out.set(tail, head.length + ownBytes);
+  out.set(unsubscribe, head.length);
+  out.set(tail, head.length + unsubscribe.length);
   return out;
+}
+
+/** The field of a document that is a subscription's own, in UTF-8. */
+export function unsubscribeField(url: string): Buffer {
+  return Buffer.from(field('UnsubscribeURL', url));
 }
 
 function headOf(content: Content, topicArn: string): string {

@@ -7,7 +7,7 @@ import type { Queue } from '../sqs/queue-registry.js';
 import { md5Hex } from '../wire/md5.js';
 import { encodeAttributes } from '../wire/message-attributes.js';
 import { encodeOrigin } from '../wire/origin.js';
-import { notificationBytes, notificationToSign } from './notification.js';
+import { notificationBytes, notificationToSign, unsubscribeField } from './notification.js';
 import type { Signed } from './notification.js';
 import type { Content } from './publication.js';
 import type { Subscription, SubscriptionRecord } from './subscription.js';
@@ -27,12 +27,25 @@ export function deliveredBytes(
 ): Buffer {
   if (subscription.raw) return rawBytes(content);
   const { config } = services;
-  const { record, key } = subscription;
+  const { record } = subscription;
   return notificationBytes(content, {
     topicArn: topicArn(config, record.topic),
-    unsubscribeUrl: `${linkOrigin(services, record)}/?Action=Unsubscribe&SubscriptionArn=${topicArn(config, key)}`,
+    unsubscribe: unsubscribeLink(services, subscription),
     signed,
   });
+}
+
+/** The link that ends a subscription, as it stands in its documents: the same from one message to the next. */
+const UNSUBSCRIBE = new WeakMap<Subscription, { readonly origin: string; readonly field: Buffer }>();
+
+function unsubscribeLink(services: DeliveryServices, subscription: Subscription): Buffer {
+  const origin = linkOrigin(services, subscription.record);
+  const known = UNSUBSCRIBE.get(subscription);
+  if (known?.origin === origin) return known.field;
+  const arn = topicArn(services.config, subscription.key);
+  const field = unsubscribeField(`${origin}/?Action=Unsubscribe&SubscriptionArn=${arn}`);
+  UNSUBSCRIBE.set(subscription, { origin, field });
+  return field;
 }
 
 /** Bare messages: one for all subscriptions that get the same. */

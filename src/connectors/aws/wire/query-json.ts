@@ -35,7 +35,7 @@ export function writeQueryJsonFault(fault: AwsFault, requestId: string): string 
 function structureOf(value: unknown, shape: StructureShape): Record<string, unknown> {
   const given = asObject(value);
   const out: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(shape.fields)) {
+  for (const [name, field] of shape.entries) {
     out[field.kind === 'list' ? (LIST_NAMES[name] ?? name) : name] = valueOf(given[name], field);
   }
   return out;

@@ -68,7 +68,7 @@ export function readQuery(
 
 function readStructure(node: Node, shape: StructureShape): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(shape.fields)) {
+  for (const [name, field] of shape.entries) {
     const wireName = 'flat' in field ? (field.flat ?? name) : name;
     const child = node.children?.get(wireName) ?? node.children?.get(name);
     if (child === undefined) continue;

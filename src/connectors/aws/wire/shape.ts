@@ -12,6 +12,8 @@ export interface ScalarShape {
 export interface StructureShape {
   readonly kind: 'structure';
   readonly fields: Readonly<Record<string, Shape>>;
+  /** The same as a list, made once: it is gone through with every structure that is read or written. */
+  readonly entries: readonly (readonly [string, Shape])[];
 }
 
 /** With `flat` (SQS), elements carry that name and stand directly in their parent; else (SNS) they are `member`s. */
@@ -33,7 +35,7 @@ export interface MapShape {
 export const scalar: ScalarShape = { kind: 'scalar' };
 
 export function structure(fields: Readonly<Record<string, Shape>>): StructureShape {
-  return { kind: 'structure', fields };
+  return { kind: 'structure', fields, entries: Object.entries(fields) };
 }
 
 /** A structure of texts, numbers and booleans. */

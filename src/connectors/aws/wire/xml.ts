@@ -61,7 +61,7 @@ function asObject(value: unknown): Readonly<Record<string, unknown>> {
 
 function writeStructure(value: Readonly<Record<string, unknown>>, shape: StructureShape): string {
   let out = '';
-  for (const [name, field] of Object.entries(shape.fields)) {
+  for (const [name, field] of shape.entries) {
     const part = value[name];
     if (part !== undefined) out += writeField(name, part, field);
   }
