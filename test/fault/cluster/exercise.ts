@@ -1,5 +1,6 @@
 import { SeededIds } from '../../../src/base/ids.js';
 import { Patience, sleep } from '../exercise.js';
+import { StallWatch } from '../stall-watch.js';
 import { Violation } from '../track.js';
 import { amqpWire } from './amqp-wire.js';
 import { holdMs, schedule, type Fault } from './faults.js';
@@ -114,6 +115,7 @@ class Run {
 
   async #round(fault: Fault): Promise<string> {
     const ms = holdMs(this.#random);
+    const stalls = new StallWatch();
     for (const lane of this.#lanes) lane.mark();
     const strike = await fault.aim(this.#machines);
     const undo = await strike();
@@ -125,7 +127,10 @@ class Run {
     });
     await this.#machines.settled();
     for (const lane of this.#lanes) lane.check();
-    return `${fault.name} for ${ms} ms; longest pause of sends/receives in ms: ${pauses.join(', ')}`;
+    const { totalMs } = stalls;
+    stalls.stop();
+    const stalled = totalMs === 0 ? '' : `; this process stood still for ${totalMs.toFixed(0)} ms`;
+    return `${fault.name} for ${ms} ms${stalled}; longest pause of sends/receives in ms: ${pauses.join(', ')}`;
   }
 
   async #flow(): Promise<void> {
