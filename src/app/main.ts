@@ -8,6 +8,7 @@ const code = await runProgram(process.argv.slice(2), {
   error: (text) => process.stderr.write(text),
   interactive: process.stderr.isTTY,
   input: () => process.stdin,
+  typed: process.stdin.isTTY,
   clock: new SystemClock(),
   interruption: () => {
     const interrupted = new AbortController();

@@ -9,6 +9,8 @@ export interface Terminal {
   readonly interactive?: boolean;
   /** Standard input. */
   readonly input: () => AsyncIterable<Buffer>;
+  /** Standard input is somebody at a keyboard, who must be told that they are waited for. */
+  readonly typed?: boolean;
   readonly clock: Clock;
   /** From now on Ctrl-C does not end the process: it aborts what comes back, as does an output that nobody reads any more. */
   readonly interruption?: () => AbortSignal;

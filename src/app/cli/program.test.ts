@@ -13,14 +13,19 @@ interface Ran {
   readonly error: string;
 }
 
-async function run(args: readonly string[], environment: Record<string, string> = {}): Promise<Ran> {
+async function run(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+  input: { readonly typed?: boolean; readonly chunks?: readonly Buffer[] } = {},
+): Promise<Ran> {
   let out = '';
   let error = '';
   const code = await runProgram(args, {
     environment,
     out: (text) => (out += text),
     error: (text) => (error += text),
-    input: () => Readable.from([]),
+    input: () => Readable.from(input.chunks ?? []),
+    ...(input.typed === undefined ? {} : { typed: input.typed }),
     clock: new ManualClock(),
   });
   return { code, out, error };
@@ -50,6 +55,29 @@ describe('polymq serve --help', () => {
     expect(out).toContain('--connectors-aws-port <number>');
     expect(out).toContain('[CONNECTORS_AWS_PORT]');
     expect(out).toContain('connectors.aws:');
+  });
+});
+
+describe('polymq send without a message', () => {
+  // Nothing listens there: what is read is not sent.
+  const nowhere = ['--api', 'http://127.0.0.1:1'];
+  const chunks = [Buffer.from('hello\n')];
+
+  it('tells somebody at a keyboard that they are waited for, and how to end', async () => {
+    const whole = await run(['send', 'q', ...nowhere], {}, { typed: true, chunks });
+    expect(whole.error).toMatch(/^type the message; Ctrl-D on a line of its own ends it\n/);
+    const lines = await run(['send', 'q', '--lines', ...nowhere], {}, { typed: true, chunks });
+    expect(lines.error).toMatch(/^type messages, one a line; Ctrl-D/);
+    expect([whole.out, lines.out]).toEqual(['', '']);
+  });
+
+  it('says nothing to a pipe, nor to who gives the message or a file', async () => {
+    const quiet = [
+      await run(['send', 'q', ...nowhere], {}, { typed: false, chunks }),
+      await run(['send', 'q', 'hello', ...nowhere], {}, { typed: true }),
+      await run(['send', 'q', '--file', '/nonexistent', ...nowhere], {}, { typed: true }),
+    ];
+    for (const { error } of quiet) expect(error).not.toContain('Ctrl-D');
   });
 });
 

@@ -131,7 +131,7 @@ async function* bodies(
     yield { body: message, bodyEncoding: 'text' };
     return;
   }
-  const input = file === undefined || file === '-' ? terminal.input() : [readBody(file)];
+  const input = file === undefined || file === '-' ? standardInput(terminal, lines) : [readBody(file)];
   if (lines === true) {
     yield* linesOf(input);
     return;
@@ -139,6 +139,14 @@ async function* bodies(
   const chunks: Buffer[] = [];
   for await (const chunk of input) chunks.push(chunk);
   yield { body: Buffer.concat(chunks).toString('base64'), bodyEncoding: 'base64' };
+}
+
+function standardInput(terminal: Terminal, lines: boolean | undefined): AsyncIterable<Buffer> {
+  if (terminal.typed === true) {
+    const what = lines === true ? 'messages, one a line' : 'the message';
+    terminal.error(`type ${what}; Ctrl-D on a line of its own ends it\n`);
+  }
+  return terminal.input();
 }
 
 function readBody(file: string): Buffer {
