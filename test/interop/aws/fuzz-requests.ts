@@ -216,17 +216,28 @@ export function formOf(fields: Readonly<Record<string, unknown>>): URLSearchPara
   return form;
 }
 
-/** Header form of a SigV4 signature of a POST over host and time alone: right, until it is damaged. */
+/**
+ * Header form of a SigV4 signature of a POST over host and time alone: right, until it is damaged. `more`: further lines to sign, in
+ * AWS's form, of a header that comes behind those by name.
+ */
 export function signed(
   body: Buffer,
-  given: { host: string; service: string; secret: string; at: Date; path?: string },
+  given: {
+    host: string;
+    service: string;
+    secret: string;
+    at: Date;
+    path?: string;
+    more?: { name: string; line: string };
+  },
 ): Record<string, string> {
-  const { host, service, secret, at, path = '/' } = given;
+  const { host, service, secret, at, path = '/', more } = given;
   const time = at.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const scope = `${time.slice(0, 8)}/us-east-1/${service}/aws4_request`;
   const sha = (data: Buffer | string): string => createHash('sha256').update(data).digest('hex');
-  const names = 'host;x-amz-date';
-  const canonical = `POST\n${path}\n\nhost:${host}\nx-amz-date:${time}\n\n${names}\n${sha(body)}`;
+  const names = `host;x-amz-date${more === undefined ? '' : `;${more.name}`}`;
+  const lines = `host:${host}\nx-amz-date:${time}\n${more === undefined ? '' : `${more.line}\n`}`;
+  const canonical = `POST\n${path}\n\n${lines}\n${names}\n${sha(body)}`;
   let key: Buffer = Buffer.from(`AWS4${secret}`);
   for (const part of scope.split('/')) key = createHmac('sha256', key).update(part).digest();
   const signature = createHmac('sha256', key)

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { SNSClient, CreateTopicCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, GetQueueUrlCommand, ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { XMLParser } from 'fast-xml-parser';
@@ -80,6 +82,27 @@ describe('static credentials', () => {
     expect((await send(path)).status).toBe(200);
     // The path is signed, too.
     expect((await send(`${path}x`)).status).toBe(403);
+  });
+
+  it('cover all fields of a name, with nothing but commas between their values', async () => {
+    const body = Buffer.from('Action=ListQueues&Version=2012-11-05');
+    const { secretAccessKey: secret } = CREDENTIALS;
+    const host = `127.0.0.1:${server.port}`;
+    const status = async (line: string, values: readonly string[]): Promise<number | undefined> => {
+      const more = { name: 'x-my-header', line };
+      const headers = {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-my-header': values,
+        ...signed(body, { host, service: 'sqs', secret, at: new Date(), more }),
+      };
+      const call = request(server.url, { method: 'POST', headers }).end(body);
+      const [answer] = (await once(call, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    };
+    expect(await status('x-my-header:one', ['one'])).toBe(200);
+    expect(await status('x-my-header:one,two', ['one', 'two'])).toBe(200);
+    expect(await status('x-my-header:one', ['one', 'two'])).toBe(403);
   });
 
   it('let an SDK correct its clock by ours, also after days in which its connection was closed', async () => {
