@@ -1,6 +1,8 @@
 import { CONSUMERS_PROBES } from './consumers.js';
 import { DEAD_LETTERS_PROBES } from './dead-letters.js';
 import { DEFAULT_QUEUE_TYPES_PROBES } from './default-queue-types.js';
+import { ENDS_OF_MESSAGES_PROBES } from './ends-of-messages.js';
+import { EXCHANGE_TYPES_PROBES } from './exchange-types.js';
 import { EXCHANGES_PROBES } from './exchanges.js';
 import { BOUNDS_OF_NOTHING_PROBES } from './bounds-of-nothing.js';
 import { QUEUE_LIMITS_PROBES } from './queue-limits.js';
@@ -23,6 +25,8 @@ import { TRANSACTIONS_PROBES } from './transactions.js';
 export const PROBES: Readonly<Record<string, Probe>> = {
   ...REFUSALS_PROBES,
   ...MESSAGES_PROBES,
+  ...EXCHANGE_TYPES_PROBES,
+  ...ENDS_OF_MESSAGES_PROBES,
   ...TRANSACTIONS_PROBES,
   ...REPLIES_PROBES,
   ...CONSUMERS_PROBES,
