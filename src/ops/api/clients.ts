@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { peerNameOf, type TlsSource } from '../../connectors/kit/tls-gate.js';
 import { ANONYMOUS, clientIdOf, watchShown, type Identity } from '../../connectors/kit/identity.js';
-import type { Gatekeeper } from '../../core/access/gatekeeper.js';
+import type { Client, Gatekeeper } from '../../core/access/gatekeeper.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { BrokerError } from '../../core/errors.js';
 import { whileConnected } from './connected.js';
@@ -18,7 +18,7 @@ const CLIENT_ID_HEADER = 'x-client-id';
 /** Who sends each request, and for how long. */
 export class ApiClients {
   readonly #access: ApiAccess;
-  readonly #brokers = new WeakMap<FastifyRequest, Broker>();
+  readonly #clients = new WeakMap<FastifyRequest, Client>();
 
   /** Finds it out before a request is looked at. */
   constructor(app: FastifyInstance, access: ApiAccess) {
@@ -35,14 +35,18 @@ export class ApiClients {
     });
     const claimed = request.headers[CLIENT_ID_HEADER];
     const clientId = shown ?? (typeof claimed === 'string' && claimed !== '' ? claimed : ANONYMOUS);
-    this.#brokers.set(request, gate.clientOf(clientId).broker);
+    this.#clients.set(request, gate.clientOf(clientId));
   }
 
   /** The broker as the sender of a request may use it. */
   brokerOf(request: FastifyRequest): Broker {
-    const broker = this.#brokers.get(request);
-    if (broker === undefined) throw new Error('nobody asked who sends this');
-    return broker;
+    return this.clientOf(request).broker;
+  }
+
+  clientOf(request: FastifyRequest): Client {
+    const client = this.#clients.get(request);
+    if (client === undefined) throw new Error('nobody asked who sends this');
+    return client;
   }
 
   /** Calls `over` once, when the token of a request is good no longer. Gives the way to forget it. */

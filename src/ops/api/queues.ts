@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { channelName, type ChannelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
+import type { Client } from '../../core/access/gatekeeper.js';
 import type { Broker } from '../../core/broker-api.js';
 import type { Delivery } from '../../core/queue/types.js';
 import type { ApiClients } from './clients.js';
@@ -65,8 +66,9 @@ export function queueRoutes(app: FastifyInstance, clients: ApiClients): void {
       { createMissing: true },
     );
     // Alone it fails alone.
-    const [only] = outcomes;
-    if (outcomes.length === 1 && only?.ok === false) throw only.error;
+    const [first] = outcomes;
+    // All are for one queue: what is not allowed is so for all of them.
+    if (first?.ok === false && (outcomes.length === 1 || first.error.kind === 'forbidden')) throw first.error;
     const results = outcomes.map((outcome) =>
       outcome.ok ? { id: outcome.id, sequence: outcome.sequence } : { error: outcome.error.message },
     );
@@ -77,7 +79,7 @@ export function queueRoutes(app: FastifyInstance, clients: ApiClients): void {
     '/api/v1/queues/:channel/messages',
     async (request) => {
       const channel = existing(clients.brokerOf(request), request.params.channel);
-      const max = readBody(count.default(10), numberOf(request.query.max));
+      const max = readBody(count, Number(request.query.max ?? 10));
       const messages = await clients.brokerOf(request).peek(channel, max);
       return {
         messages: messages.map(({ message, sequence, enqueuedAt, receiveCount }) => ({
@@ -111,13 +113,9 @@ export function queueRoutes(app: FastifyInstance, clients: ApiClients): void {
 
   app.post<OfChannel>('/api/v1/queues/:channel/move', async (request) => {
     const { to, max } = readBody(moveBody, request.body);
-    const broker = clients.brokerOf(request);
-    return { moved: await move(broker, existing(broker, request.params.channel), { to, max }) };
+    const client = clients.clientOf(request);
+    return { moved: await move(client, existing(client.broker, request.params.channel), { to, max }) };
   });
-}
-
-function numberOf(text: string | undefined): unknown {
-  return text === undefined ? undefined : Number(text);
 }
 
 /** Throws `not-found`, so that a misspelt name is not taken for an empty queue. */
@@ -135,11 +133,15 @@ function deliveryJson(delivery: Delivery) {
 
 /** What cannot be moved goes back to its place, uncounted. */
 async function move(
-  broker: Broker,
+  client: Client,
   from: ChannelName,
   { to, max }: { readonly to: string; readonly max: number },
 ): Promise<number> {
+  const { broker } = client;
   const channel = existing(broker, to);
+  // A message is not taken from one queue only to hear that the other may not be written to.
+  client.require('queue', 'read', from);
+  client.require('queue', 'write', channel);
   if (broker.baseOf(channel) === broker.baseOf(from)) {
     throw new BrokerError('invalid-argument', `${from} and ${to} are the same queue`);
   }
