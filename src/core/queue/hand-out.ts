@@ -61,8 +61,12 @@ export class HandOut {
     this.#serving = true;
     const store = this.#core.queues;
     try {
-      do this.#serveAll();
-      while (store.landed.size > 0 && this.#endLives());
+      do {
+        const grown = this.#serveAll();
+        // What is over leaves before what is too much: it takes no living one with it.
+        if (store.landed.size > 0) this.#endLives();
+        for (const family of grown) this.#trim(family);
+      } while (store.dirty.length > 0);
     } finally {
       this.#serving = false;
       if (store.landed.size > 0) store.landed.clear();
@@ -70,21 +74,24 @@ export class HandOut {
     this.#core.scheduler.poke();
   }
 
-  #serveAll(): void {
+  /** Serves them; those that took messages and may hold too much now. */
+  #serveAll(): Set<Family> {
     const store = this.#core.queues;
+    const grown = new Set<Family>();
     while (store.dirty.length > 0) {
       const families = store.dirty;
       store.dirty = [];
       for (const family of families) {
         family.dirty = false;
         this.#serve(family);
-        if (family.grown.size > 0) this.#trim(family);
+        if (family.grown.size > 0) grown.add(family);
       }
     }
+    return grown;
   }
 
-  /** What came, or had its delay behind it, when its time was over, and nobody took, leaves; true when others came by that. */
-  #endLives(): boolean {
+  /** What came, or had its delay behind it, when its time was over, and nobody took, leaves. */
+  #endLives(): void {
     const store = this.#core.queues;
     const { table, landed } = store;
     const now = this.#core.clock.now();
@@ -95,7 +102,6 @@ export class HandOut {
       if (store.deadlines.of(slot) === undefined) store.armLife(queue.family, slot);
     }
     landed.clear();
-    return store.dirty.length > 0;
   }
 
   /** Somebody else may serve them now; should the tenure go on after all, nobody may be left waiting. */

@@ -131,9 +131,6 @@ export class QueueService {
   send(messages: readonly OutgoingMessage[], options: SendOptions): Promise<readonly SendOutcome[]> {
     if (messages.length === 0) return Promise.resolve([]);
     try {
-      // What is due has happened: it stands in front of what comes now.
-      const now = this.#core.clock.now();
-      if (this.#core.queues.deadlines.next <= now && !isFarBehind(this.#core)) this.#settlements.sweep(now);
       const sent = this.#arrivals.send(messages, options);
       this.handOut.serveDirty();
       return sent;

@@ -159,7 +159,7 @@ export class QueueStore {
     table.release(slot);
   }
 
-  /** Pending, into its queue: delayed when its extras say so, else the end of the ready messages. */
+  /** Pending, into its queue: delayed when its extras say so, else ready. */
   arrive(queue: Queue, slot: number): void {
     queue.arriving--;
     queue.arrivingBytes -= this.table.bodyBytes(slot);
@@ -168,7 +168,7 @@ export class QueueStore {
       this.#delay(queue, slot, delayedTo);
       return;
     }
-    this.#makeReady(queue, slot, false);
+    this.#makeReady(queue, slot);
   }
 
   /** Likewise, in a turn of the broker. */
@@ -177,11 +177,11 @@ export class QueueStore {
     if (this.table.extras.size > 0 && this.table.extras.has(slot)) this.landed.add(slot);
   }
 
-  /** Pending, into its queue by its sequence. */
+  /** Pending, into its queue, with nothing to wait for. */
   arriveInPlace(queue: Queue, slot: number): void {
     queue.arriving--;
     queue.arrivingBytes -= this.table.bodyBytes(slot);
-    this.#makeReady(queue, slot, true);
+    this.#makeReady(queue, slot);
   }
 
   #noteGrown(queue: Queue): void {
@@ -192,17 +192,17 @@ export class QueueStore {
     this.table.setState(slot, State.delayed);
     queue.family.delayed.append(this.table, slot);
     queue.delayedCount++;
-    if (this.#wasOut(slot)) queue.held++;
+    if (this.wasOut(slot)) queue.held++;
     this.deadlines.set(slot, until);
   }
 
-  #makeReady(queue: Queue, slot: number, oldPlace: boolean): void {
+  /** A message's place among those of its priority is its sequence, whatever it went through: so it is the same after a restart. */
+  #makeReady(queue: Queue, slot: number): void {
     const table = this.table;
     const family = queue.family;
     table.setState(slot, State.ready);
     const list = queue.list(table.priority(slot));
-    if (oldPlace) list.insertBySequence(table, slot);
-    else list.append(table, slot);
+    list.insertBySequence(table, slot);
     queue.ready++;
     queue.readyBytes += table.bodyBytes(slot);
     family.ready++;
@@ -225,7 +225,7 @@ export class QueueStore {
     const extras = table.extras.size > 0 ? table.extras.get(slot) : undefined;
     let endsAt = extras?.expiresAt ?? 0;
     const { retentionMs } = family.settings;
-    if (retentionMs > 0 && (this.#wasOut(slot) || (extras?.delayedTo ?? 0) > 0)) {
+    if (retentionMs > 0 && (this.wasOut(slot) || (extras?.delayedTo ?? 0) > 0)) {
       const keptUntil = table.enqueuedAt(slot) + retentionMs;
       if (endsAt === 0 || keptUntil < endsAt) endsAt = keptUntil;
     }
@@ -233,7 +233,7 @@ export class QueueStore {
   }
 
   /** Whether the message was handed out before, counted or not. */
-  #wasOut(slot: number): boolean {
+  wasOut(slot: number): boolean {
     return (this.table.chunk(slot).firstReceived[this.table.index(slot)] as number) > 0;
   }
 
@@ -261,7 +261,7 @@ export class QueueStore {
     } else if (state === State.delayed) {
       family.delayed.remove(table, slot);
       queue.delayedCount--;
-      if (this.#wasOut(slot)) queue.held--;
+      if (this.wasOut(slot)) queue.held--;
     } else if (state === State.inFlight) {
       family.inFlight.delete(table.sequence(slot));
       queue.inFlight--;
@@ -308,14 +308,14 @@ export class QueueStore {
   /** Picked, back to its old place. */
   putBack(queue: Queue, slot: number): void {
     queue.picked--;
-    this.#makeReady(queue, slot, true);
+    this.#makeReady(queue, slot);
   }
 
   /** Picked, back behind all others with a new sequence. It is no younger for that: retention counts from its arrival. */
   putLast(queue: Queue, slot: number, sequence: number): void {
     this.table.chunk(slot).sequence[this.table.index(slot)] = sequence;
     queue.picked--;
-    this.#makeReady(queue, slot, false);
+    this.#makeReady(queue, slot);
   }
 
   /** Picked, back but not to be handed out before `until`. */
@@ -335,13 +335,11 @@ export class QueueStore {
     if (this.table.receives(slot) > 0) this.table.extrasOf(slot).uncounted++;
   }
 
-  /** Delay over: ordered sub-channels keep the sending order, others queue up at the end. True when it was never out before. */
-  endDelay(queue: Queue, slot: number): boolean {
+  /** Delay over: it stands where its number says. */
+  endDelay(queue: Queue, slot: number): void {
     this.pick(queue, slot);
     queue.picked--;
-    const wasOut = this.#wasOut(slot);
-    this.#makeReady(queue, slot, queue.isOrdered || wasOut);
-    return !wasOut;
+    this.#makeReady(queue, slot);
   }
 
   /** Out of its queue for good, from any state. */

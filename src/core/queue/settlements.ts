@@ -319,7 +319,8 @@ export class Settlements {
       if (queue === undefined || table.sequence(slot) < queue.family.rewoundBelow) continue;
       const state = table.state(slot);
       if (state === State.delayed) {
-        if (store.endDelay(queue, slot)) store.landed.add(slot);
+        if (store.wasOut(slot)) store.endDelay(queue, slot);
+        else this.#join(queue, slot);
       } else if (state === State.ready) {
         // Its delay is over in this turn: whoever waits comes first, and then its life ends if that is over, too.
         if (store.landed.has(slot)) continue;
@@ -334,6 +335,16 @@ export class Settlements {
     for (const [family, slots] of expired) {
       this.giveBack(family, slots, { kind: 'nack', to: family.settings.expiredLeaseTo });
     }
+  }
+
+  /** The delay of a message is over that nobody had yet: it joins its queue now, behind what is there; an ordered one stands where it was sent. */
+  #join(queue: Queue, slot: number): void {
+    const store = this.#core.queues;
+    const { family } = queue;
+    store.landed.add(slot);
+    // What is about to be replaced keeps its number.
+    if (queue.isOrdered || family.paused > 0) store.endDelay(queue, slot);
+    else this.#place(family, [slot], { newSequence: family.nextSequence++, delayedTo: 0, uncounted: false });
   }
 }
 

@@ -43,13 +43,17 @@ describe('slot list', () => {
             list.remove(table, slot!);
             table.release(slot!);
           } else {
-            const slot = slotWith(table, n);
+            const last = model.at(-1);
+            const slot = slotWith(
+              table,
+              what === 'append' && last !== undefined ? table.sequence(last) + 1 : n,
+            );
             if (what === 'append') {
-              list.append(table, slot);
+              list.insertBySequence(table, slot);
               model.push(slot);
+              model.sort((a, b) => table.sequence(a) - table.sequence(b));
             } else {
               list.insertBySequence(table, slot);
-              const last = model.at(-1);
               const at = model.findIndex((other) => table.sequence(other) >= n);
               const end = last === undefined || table.sequence(last) < n || at < 0;
               model.splice(end ? model.length : at, 0, slot);

@@ -1,15 +1,18 @@
 import type { MessageTable } from './message-table.js';
 import { NO_SLOT } from './message-table.js';
 
-/** A doubly linked list of slots, linked through the table's own columns. */
+/** So many steps from an end are not worth remembering where they led. */
+const FEW_STEPS = 4;
+
+/** A doubly linked list of slots, linked through the table's own columns. Kept in the order of sequences by `insertBySequence`. */
 export class SlotList {
   head = NO_SLOT;
   tail = NO_SLOT;
   count = 0;
-  /** From the front to this slot sequences rise: nothing before it needs to be looked at again. */
-  #risesTo = NO_SLOT;
-  /** Where the last return went, at or before `#risesTo`: the next one belongs near it, as a rule. */
+  /** Where the last one went that belonged in the middle: the next one belongs near it, as a rule. */
   #lastReturn = NO_SLOT;
+  /** Of the last search. */
+  #steps = 0;
 
   append(table: MessageTable, slot: number): void {
     const c = table.chunk(slot);
@@ -23,51 +26,44 @@ export class SlotList {
   }
 
   /**
-   * Puts a slot back: to the end when its sequence is higher than the last one's, else before the first slot with a higher
-   * sequence. Many may come back one after the other (a subscriber's leases end over a while), so the search begins where the
-   * last one ended.
+   * Puts a slot where its sequence belongs: at the end, as what is new does, or before the first one with a higher sequence. Many may
+   * come back one after the other (leases end over a while, as delays do), so the search begins at the nearest of both ends and the
+   * place where the last one went.
    */
   insertBySequence(table: MessageTable, slot: number): void {
     const sequence = table.sequence(slot);
     if (this.tail === NO_SLOT || table.sequence(this.tail) < sequence) {
-      const rises = this.#risesTo === this.tail;
       this.append(table, slot);
-      if (rises) this.#risesTo = this.#lastReturn = slot;
       return;
     }
-    if (this.#risesTo === NO_SLOT || table.sequence(this.#risesTo) < sequence) {
-      this.#insertForward(table, slot, sequence);
-      return;
-    }
-    let before = this.#lastReturn === NO_SLOT ? this.#risesTo : this.#lastReturn;
-    if (table.sequence(before) < sequence) {
-      do before = table.next(before);
-      while (table.sequence(before) < sequence);
-    } else {
-      for (let prev = prevOf(table, before); prev !== NO_SLOT; prev = prevOf(table, before)) {
-        if (table.sequence(prev) < sequence) break;
-        before = prev;
-      }
-    }
-    this.#insertBefore(table, slot, before);
-    this.#lastReturn = slot;
+    const last = this.#lastReturn;
+    const fromHead = sequence - table.sequence(this.head);
+    const fromTail = table.sequence(this.tail) - sequence;
+    const fromLast = last === NO_SLOT ? Infinity : Math.abs(table.sequence(last) - sequence);
+    const isNearLast = fromLast < fromHead && fromLast < fromTail;
+    const start = isNearLast ? last : fromHead <= fromTail ? this.head : this.tail;
+    this.#steps = 0;
+    this.#insertBefore(table, slot, this.#firstAbove(table, start, sequence));
+    // What comes back to an end is found from there: the place in the middle is kept for what belongs there.
+    if (isNearLast || this.#steps > FEW_STEPS) this.#lastReturn = slot;
   }
 
-  /** Looks behind the part that is known to rise, and makes it longer as far as it does. */
-  #insertForward(table: MessageTable, slot: number, sequence: number): void {
-    let rises = true;
-    let last = this.#risesTo === NO_SLOT ? -1 : table.sequence(this.#risesTo);
-    let before = this.#risesTo === NO_SLOT ? this.head : table.next(this.#risesTo);
-    while (before !== NO_SLOT) {
-      const here = table.sequence(before);
-      if (here >= sequence) break;
-      rises &&= here > last;
-      if (rises) this.#risesTo = before;
-      last = here;
-      before = table.next(before);
+  /** The first slot with a higher sequence, looked for from `start`; NO_SLOT when there is none. */
+  #firstAbove(table: MessageTable, start: number, sequence: number): number {
+    let at = start;
+    if (table.sequence(at) < sequence) {
+      do {
+        at = table.next(at);
+        this.#steps++;
+      } while (at !== NO_SLOT && table.sequence(at) < sequence);
+      return at;
     }
-    this.#insertBefore(table, slot, before);
-    if (rises) this.#risesTo = this.#lastReturn = slot;
+    for (let prev = prevOf(table, at); prev !== NO_SLOT; prev = prevOf(table, at)) {
+      if (table.sequence(prev) < sequence) break;
+      at = prev;
+      this.#steps++;
+    }
+    return at;
   }
 
   #insertBefore(table: MessageTable, slot: number, before: number): void {
@@ -98,7 +94,6 @@ export class SlotList {
     if (next === NO_SLOT) this.tail = prev;
     else table.chunk(next).prev[table.index(next)] = prev;
     this.count--;
-    if (slot === this.#risesTo) this.#risesTo = prev;
     if (slot === this.#lastReturn) this.#lastReturn = prev;
   }
 }

@@ -346,8 +346,12 @@ export class QueueModel {
   #sweep(): void {
     const expired = new Map<string, ModelMessage[]>();
     for (const m of [...this.messages.values()]) {
-      if (m.state === 'delayed' && m.delayedTo <= this.now) this.#makeReady(m, isSub(m.channel) || m.wasOut);
-      else if (m.state === 'inFlight' && m.leaseEndsAt > 0 && m.leaseEndsAt <= this.now) {
+      if (m.state === 'delayed' && m.delayedTo <= this.now) {
+        const keepsPlace = isSub(m.channel) || m.wasOut;
+        // Who joins a queue then takes the next number.
+        if (!keepsPlace) m.sequence = 0;
+        this.#makeReady(m, keepsPlace);
+      } else if (m.state === 'inFlight' && m.leaseEndsAt > 0 && m.leaseEndsAt <= this.now) {
         const base = baseOf(m.channel);
         expired.set(base, [...(expired.get(base) ?? []), m]);
       }

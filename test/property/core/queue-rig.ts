@@ -92,6 +92,7 @@ export abstract class QueueRig {
   // Ends and new beginnings ------------------------------------------------------------------------------------
 
   protected async restart(): Promise<void> {
+    const before = this.seen.ready;
     await this.broker.close();
     await this.reopen(this.journal.memory.image());
     this.traces.afterRestart();
@@ -99,18 +100,30 @@ export abstract class QueueRig {
     this.model.restart();
     this.seen = inside(this.journal.memory);
     await this.afterOpen();
+    this.sameOrder(before);
   }
 
   /** Ends without a last checkpoint and with nothing lost: the records alone must give the same state. */
   protected async replay(): Promise<void> {
     await this.writeAgain();
     await this.journal.flush();
+    const before = this.seen.ready;
     await this.reopen(this.journal.crash(0));
     this.traces.afterRestart();
     this.forgetMemory();
     this.model.restart();
     this.seen = inside(this.journal.memory);
     await this.afterOpen();
+    this.sameOrder(before);
+  }
+
+  /** What was ready before a restart, and still is, stands in the same order. */
+  protected sameOrder(before: Inside['ready']): void {
+    for (const [channel, line] of before) {
+      const after = (this.seen.ready.get(channel) ?? []).map((seen) => seen.text);
+      const still = line.map((seen) => seen.text).filter((text) => after.includes(text));
+      same([channel, after.filter((text) => still.includes(text))], [channel, still]);
+    }
   }
 
   /** Whatever a failed commit left over is written with the next entry: one that does nothing. */
