@@ -6,7 +6,7 @@ import { Denied, right, type Right } from './policy-cases.js';
 export const queue = (name: string, access: Right['access']): Right =>
   right('Queues', access, `amqp.default.${name}`);
 /** To the rules an exchange is called like a queue. */
-export const exchange = queue;
+export const exchange = (name: string, access: Right['access']): Right => queue(name, access);
 
 type Table = Parameters<typeof table>[0];
 
