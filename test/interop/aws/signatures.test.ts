@@ -92,7 +92,7 @@ describe('static credentials', () => {
       const more = { name: 'x-my-header', line };
       const headers = {
         'content-type': 'application/x-www-form-urlencoded',
-        'x-my-header': values,
+        'x-my-header': [...values],
         ...signed(body, { host, service: 'sqs', secret, at: new Date(), more }),
       };
       const call = request(server.url, { method: 'POST', headers }).end(body);
