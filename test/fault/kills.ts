@@ -21,6 +21,8 @@ export interface KillOptions {
   /** Names of the exercises to run; empty = all. */
   readonly only?: readonly string[];
   readonly log?: (line: string) => void;
+  /** Whether the store stays when a promise was broken; the error says where. */
+  readonly keepStore?: boolean;
 }
 
 /** How long the load runs before the kill: at least, and at most so much more. */
@@ -54,6 +56,7 @@ class KillRun {
   readonly #chosen: readonly Exercise[];
   #broker: BrokerProcess | undefined;
   #kills = 0;
+  #keeps = false;
   /** Stalls before this life of the broker. */
   #stalledBefore = 0;
 
@@ -75,7 +78,9 @@ class KillRun {
       const state = this.#broker === undefined ? '' : await stateOf(this.#broker);
       const stood = `this process stood still for ${seconds(this.#stalledMs)} in this life of the broker`;
       const place = `seed ${seed}, kill ${this.#kills + 1} of ${kills}`;
-      throw new Error(`${place}: ${text}\n${stood}\n${state}`, { cause: error });
+      this.#keeps = this.#options.keepStore === true;
+      const kept = this.#keeps ? `\nthe store is kept in ${this.#folder.path}` : '';
+      throw new Error(`${place}: ${text}\n${stood}${kept}\n${state}`, { cause: error });
     }
     return this.#chosen.map((exercise) => `${exercise.name}: ${exercise.summary()}`).join('; ');
   }
@@ -83,7 +88,7 @@ class KillRun {
   async end(): Promise<void> {
     this.#stalls.stop();
     await this.#broker?.kill();
-    this.#folder.remove();
+    if (!this.#keeps) this.#folder.remove();
   }
 
   /** One life with load, its end, and what is left after it. */

@@ -19,6 +19,6 @@ await Promise.all(
     const seed = Number(values.seed) + lane;
     const log = (line: string): void => console.log(`seed ${seed}: ${line}`);
     log(`${kills} kills`);
-    log(await runKills({ kills, seed, only, log }));
+    log(await runKills({ kills, seed, only, log, keepStore: true }));
   }),
 );

@@ -54,6 +54,9 @@ export class Track {
   readonly #timeline: Timeline;
   readonly #now: () => number;
   readonly #fates = new Map<number, Fate>();
+  /** Of those that are settled: how, and after which kill. */
+  readonly #settled = new Map<number, string>();
+  #killed = 0;
   #next = 0;
   #draining = false;
   #open = 0;
@@ -100,7 +103,12 @@ export class Track {
   /** A message came. Throws when it must not. True when it came in this life before, and its lease may have ended since. */
   receive(sequence: number, hold: Hold): boolean {
     const fate = this.#fates.get(sequence);
-    if (fate === undefined) throw new Violation(`${this.name}: ${sequence} is gone for good and came back`);
+    if (fate === undefined) {
+      const how = this.#settled.get(sequence) ?? 'it was never sent';
+      throw new Violation(
+        `${this.name}: ${sequence} is gone for good and came back; ${how}, this is after kill ${this.#killed}`,
+      );
+    }
     if (fate.takenAt !== undefined) {
       throw new Violation(`${this.name}: ${sequence} came again after its acknowledgement was taken`);
     }
@@ -138,6 +146,7 @@ export class Track {
   /** The broker was killed: what is certain now is settled, what is not may go either way. */
   killed(): void {
     this.#draining = false;
+    this.#killed++;
     for (const [sequence, fate] of this.#fates) {
       fate.heldUntil = undefined;
       if (fate.required) continue;
@@ -146,6 +155,10 @@ export class Track {
       const overdue = ++fate.kills > UNDECIDED_KILLS_MAX;
       if (isSettled || (overdue && this.#now() > fate.undecidedSince + UNDECIDED_MS_MAX)) {
         this.#fates.delete(sequence);
+        const why = isSettled
+          ? 'its acknowledgement was taken'
+          : 'it was not confirmed, or half acknowledged';
+        this.#settled.set(sequence, `${why}, which was settled at kill ${this.#killed}`);
       }
     }
   }
