@@ -11,6 +11,10 @@ export const BUS_LIMITS = {
   callsMax: 100_000,
   streamsMax: 10_000,
   openTimeoutMs: 5_000,
+  /** How often the other end of a stream on which something moved is asked whether all of it came, … */
+  probeMs: 1_000,
+  /** … and after how many of these times that of a stream which rests. */
+  probesAtRest: 5,
   /** How long the parts of a request may take to come. */
   assemblyTimeoutMs: 30_000,
 } as const;

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.js';
+import type { Clock, Timer } from '../../base/clock.js';
 import { BrokerError } from '../../core/errors.js';
 import type { BusStream, Member } from '../contract.js';
 import { partLost } from './assembly.js';
@@ -14,16 +14,28 @@ interface Line {
   readonly peer: string;
   /** The part of its data that comes next. */
   due: number;
+  /** Bytes of room that the other end said it has. */
+  roomHeard: number;
+  /** Something went or came since the other end was asked last. */
+  moved: boolean;
+  /** Asks the other end whether it has all that was said. */
+  readonly probe: () => void;
   /** While this node waits for the other to agree. */
   opening: { readonly done: () => void; readonly failed: (error: BrokerError) => void } | undefined;
 }
 
-/** The streams of this node, whoever opened them. */
+/**
+ * The streams of this node, whoever opened them. NATS may lose what is under way when any connection on the way breaks, also one between two
+ * servers, which neither node notices: a gap shows with the next part, and the loss of the last one by asking. An end that the other
+ * one does not know any more fails, too.
+ */
 export class BusLines {
   readonly #sender: FrameSender;
   readonly #handlersOf: HandlersOf;
   readonly #clock: Clock;
   readonly #lines = new Map<string, Line>();
+  #probes: Timer | undefined;
+  #probed = 0;
 
   constructor(sender: FrameSender, handlersOf: HandlersOf, clock: Clock) {
     this.#sender = sender;
@@ -61,6 +73,12 @@ export class BusLines {
 
   failAll(error: BrokerError): void {
     for (const line of [...this.#lines.values()]) line.stream.fail(error);
+  }
+
+  /** Asks nobody any more. */
+  close(): void {
+    this.#probes?.cancel();
+    this.#probes = undefined;
   }
 
   /** The other ends hear it. */
@@ -101,6 +119,8 @@ export class BusLines {
 
   onFrame(frame: Frame): void {
     const line = this.#lines.get(keyOf(frame));
+    if (line === undefined && frame.kind === FrameKind.probe)
+      this.#sender.sendFailure(frame, new BrokerError('unavailable', 'the stream is gone'));
     if (line?.peer !== frame.sender) return;
     switch (frame.kind) {
       case FrameKind.opened:
@@ -108,11 +128,17 @@ export class BusLines {
         line.opening = undefined;
         return;
       case FrameKind.data:
+        line.moved = true;
         if (frame.part === line.due++) line.stream.arrived(frame.payload, frame.last);
         else line.stream.fail(partLost());
         return;
       case FrameKind.credit:
+        line.roomHeard += Buffer.from(frame.payload).readUInt32LE(0);
         line.stream.credited(Buffer.from(frame.payload).readUInt32LE(0));
+        return;
+      case FrameKind.probe:
+        if (frame.part !== line.due || Buffer.from(frame.payload).readDoubleLE(0) !== line.roomHeard)
+          line.stream.fail(partLost());
         return;
       case FrameKind.end:
         line.stream.peerEnded();
@@ -135,14 +161,18 @@ export class BusLines {
         .catch((error: unknown) => stream.fail(BrokerError.from(error)));
     };
     let sent = 0;
+    let roomSaid = 0;
     // One chunk after the other: their parts must not mix.
     let sending = Promise.resolve();
     const stream = new NatsBusStream({
-      data: (chunk) =>
-        (sending = sending.then(async () => {
+      data: (chunk) => {
+        line.moved = true;
+        return (sending = sending.then(async () => {
           sent = await this.#sender.send(peer, { ...name, kind: FrameKind.data }, chunk, sent);
-        })),
+        }));
+      },
       credit: (bytes) => {
+        roomSaid += bytes;
         const payload = Buffer.alloc(4);
         payload.writeUInt32LE(bytes);
         say(FrameKind.credit, payload);
@@ -156,8 +186,35 @@ export class BusLines {
         say(FrameKind.fail, encodeFailure(error));
       },
     });
-    const line: Line = { stream, peer, due: 0, opening: undefined };
+    const probe = (): void => {
+      // Behind what is on its way out.
+      sending = sending.then(async () => {
+        if (this.#sender.closed || this.#lines.get(key) !== line) return;
+        const payload = Buffer.alloc(8);
+        payload.writeDoubleLE(roomSaid);
+        await this.#sender.send(peer, { ...name, kind: FrameKind.probe }, payload, sent);
+      });
+      sending.catch((error: unknown) => stream.fail(BrokerError.from(error)));
+    };
+    const line: Line = { stream, peer, due: 0, roomHeard: 0, moved: true, probe, opening: undefined };
     this.#lines.set(key, line);
+    this.#armProbes();
     return line;
+  }
+
+  #armProbes(): void {
+    if (this.#probes !== undefined || this.#lines.size === 0 || this.#sender.closed) return;
+    this.#probes = this.#clock.after(BUS_LIMITS.probeMs, () => {
+      this.#probes = undefined;
+      this.#probed += 1;
+      const all = this.#probed % BUS_LIMITS.probesAtRest === 0;
+      for (const line of this.#lines.values()) {
+        // While it is being opened the other end may not be there yet.
+        if (line.opening !== undefined || !(line.moved || all)) continue;
+        line.moved = false;
+        line.probe();
+      }
+      this.#armProbes();
+    });
   }
 }

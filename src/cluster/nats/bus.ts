@@ -29,7 +29,7 @@ export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
 
 /**
  * Calls between nodes on NATS subjects: every node listens on `{prefix}.bus.{id}.>`. NATS keeps the order between two connections
- * and loses what was under way when one breaks; a call then ends by its timeout, a stream by the break itself.
+ * and loses what was under way when one breaks; a call then ends by its timeout, a stream by the break itself, or by being asked (`bus-lines.ts`).
  */
 class NatsBus implements Bus {
   readonly #o: NatsBusOptions;
@@ -84,6 +84,7 @@ class NatsBus implements Bus {
     const closed = new BrokerError('draining', 'the bus is closed');
     this.#calls.failAll(closed);
     this.#lines.failAll(closed);
+    this.#lines.close();
     this.#services.clear();
     this.#subscription.unsubscribe();
     await Promise.resolve();

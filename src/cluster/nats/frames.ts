@@ -20,6 +20,8 @@ export const FrameKind = {
   credit: 6,
   /** This side writes no more. */
   end: 7,
+  /** Of a stream: `part` is the one that comes next, payload the bytes of room said so far (8, a double): whether all has come. */
+  probe: 8,
 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
@@ -63,7 +65,7 @@ export function encodeFrame(frame: Frame): Buffer {
 /** Undefined: not a frame. The payload is a view. */
 export function decodeFrame(data: Uint8Array): Frame | undefined {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  if (bytes.length < FIXED_BYTES || (bytes[0] as number) > FrameKind.end) return undefined;
+  if (bytes.length < FIXED_BYTES || (bytes[0] as number) > FrameKind.probe) return undefined;
   const names: string[] = [];
   let at = NAMES_AT;
   for (let i = 0; i < 3; i++) {
