@@ -125,13 +125,13 @@ export const CONSUMERS_PROBES: Readonly<Record<string, Probe>> = {
       () => one.declare('p.sacb', SINGLE),
     ]),
   'queues that expire': async (one) => {
-    const expires = { arguments: table({ 'x-expires': 500 }) };
+    const expires = { arguments: table({ 'x-expires': 1200 }) };
     const passive = (): Promise<string> => one.declare('p.exp', { passive: true });
     const answers = [await one.declare('p.exp', expires)];
     one.publish('p.exp', 'goes with it');
     // Every look at the queue begins the time anew.
     for (let i = 0; i < 3; i++) {
-      await wait(300);
+      await wait(600);
       answers.push(
         i === 0
           ? await one.declare('p.exp', expires)
@@ -141,12 +141,12 @@ export const CONSUMERS_PROBES: Readonly<Record<string, Probe>> = {
       );
     }
     answers.push(await one.consume('p.exp', 't'));
-    await wait(700);
+    await wait(1600);
     answers.push(await passive(), await cancel(one, 't'));
-    await wait(300);
+    await wait(600);
     // A publish is no use.
     one.publish('p.exp', 'no use');
-    await wait(600);
+    await wait(1200);
     answers.push(await passive());
     return answers;
   },
