@@ -126,9 +126,10 @@ export const WIRE_MEASURES: readonly WireMeasure[] = [
     load: 'sqs-deep',
     wire: 'aws',
     ours: polymqSigned,
-    phases: ['SQS receive 10 + delete 10 from a backlog of 200 000, signatures checked'],
+    phases: ['SQS receive 10 + delete 10 from a backlog of 550 000, signatures checked'],
     against: [{ contender: fauxqs, phase: 0, atLeast: 20 }],
-    messagesMax: 200_000,
+    // What the figure to beat was measured with: a peer that scans its queue gets slower with depth.
+    messagesMax: 550_000,
   },
   {
     id: 'sns-publish10',
