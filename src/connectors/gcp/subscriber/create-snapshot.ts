@@ -48,7 +48,8 @@ export function createSnapshot(services: GcpServices): Operation<CreateSnapshotR
     const log = topicChannel(topic.id);
     const now = clock.now();
     const { upTo, runs } = catalog.broker.copiesLeft(subscriptionChannel(info.id), log);
-    const expiresAt = now + SNAPSHOT_LIFE_MS - (now - (await oldestAt(services, log, runs[0])));
+    // A message may be younger than `now`, which was read before: it makes no snapshot live longer.
+    const expiresAt = Math.min(now, await oldestAt(services, log, runs[0])) + SNAPSHOT_LIFE_MS;
     if (expiresAt < now + HOUR_MS) {
       throw precondition(
         'The snapshot would expire within an hour: its oldest unacknowledged message is too old.',
