@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as iam from '../../../src/connectors/gcp/wire/gen/google/iam/v1/iam_policy_pb.js';
 import type { Policy } from '../../../src/connectors/gcp/wire/gen/google/iam/v1/policy_pb.js';
 import * as pubsub from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/pubsub_pb.js';
@@ -213,6 +213,18 @@ describe('snapshots', () => {
         updateMask: { paths },
       }),
     );
+
+  it('live no longer than they may when time passes while they are made', async () => {
+    await world.subscription('sub', 'top');
+    let now = world.clock.now();
+    const passing = vi.spyOn(world.clock, 'now').mockImplementation(() => now++);
+    await world.snapshot('snap', 'sub');
+    await update({ labels: { a: 'b' } }, ['labels']);
+    passing.mockRestore();
+    expect(await world.call('getSnapshot', { snapshot: snapshotName('snap') })).toMatchObject({
+      labels: { a: 'b' },
+    });
+  });
 
   it('are made, read, listed, changed and deleted', async () => {
     await world.subscription('sub', 'top');
