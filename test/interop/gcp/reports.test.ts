@@ -1,13 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-
-/** What is right, where it was reported that it was not, and the tests that fail when it is not: their files and titles. */
-type Report = readonly [
-  behaviour: string,
-  reports: string,
-  ...proofs: readonly (readonly [string, string])[],
-];
+import { eachReportIsTested, type Report } from '../../support/reports.js';
 
 const wire = (file: string, title: string) => [`test/interop/gcp/${file}.test.ts`, title] as const;
 const contract = (file: string, title: string) => [`test/contract/pubsub/${file}.test.ts`, title] as const;
@@ -196,19 +187,4 @@ const REPORTS: readonly Report[] = [
   ],
 ];
 
-describe('what was reported of other servers would be seen here', () => {
-  it.each(REPORTS.map(([behaviour, reports, ...proofs]) => ({ behaviour, reports, proofs })))(
-    '$behaviour ($reports)',
-    ({ proofs }) => {
-      expect(proofs.length).toBeGreaterThan(0);
-      for (const [file, title] of proofs) {
-        const source = readFileSync(join(process.cwd(), file), 'utf8');
-        // A test of its own or a table's, and nothing that is skipped.
-        const stands = [`it('${title}`, `])('${title}`, `    '${title}`].some((text) =>
-          source.includes(text),
-        );
-        expect([file, title, stands]).toEqual([file, title, true]);
-      }
-    },
-  );
-});
+eachReportIsTested(REPORTS);

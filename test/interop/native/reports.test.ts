@@ -1,13 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-
-/** What is right, where it was reported that it was not, and the tests that fail when it is not: their files and titles. */
-type Report = readonly [
-  behaviour: string,
-  reports: string,
-  ...proofs: readonly (readonly [string, string])[],
-];
+import { eachReportIsTested, type Report } from '../../support/reports.js';
 
 const native = (file: string, title: string) => [`test/interop/native/${file}.test.ts`, title] as const;
 
@@ -131,17 +122,4 @@ const REPORTS: readonly Report[] = [
   ],
 ];
 
-describe('what was reported of other servers would be seen here', () => {
-  it.each(REPORTS.map(([behaviour, reports, ...proofs]) => ({ behaviour, reports, proofs })))(
-    '$behaviour ($reports)',
-    ({ proofs }) => {
-      expect(proofs.length).toBeGreaterThan(0);
-      for (const [file, title] of proofs) {
-        const source = readFileSync(join(process.cwd(), file), 'utf8');
-        // Nothing that is skipped.
-        const stands = ["it('", 'it("'].some((start) => source.includes(start + title));
-        expect([file, title, stands]).toEqual([file, title, true]);
-      }
-    },
-  );
-});
+eachReportIsTested(REPORTS);
