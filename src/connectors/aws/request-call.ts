@@ -14,15 +14,7 @@ export interface CallHost {
 }
 
 /** What of a call the endpoint has found out. */
-export interface CallParts {
-  readonly services: AwsServices;
-  readonly client: Client | undefined;
-  readonly input: Input;
-  readonly strings: readonly Buffer[] | undefined;
-  readonly senderId: string;
-  readonly signed: boolean;
-  readonly path: string;
-}
+export type CallParts = Omit<Call, 'origin' | 'header' | 'whileConnected'>;
 
 /**
  * A request on its way through its operation. A class, not an object with a getter: each of those would have a shape of its own, and
