@@ -1,6 +1,6 @@
 import type { ChannelName } from '../channel-name.js';
 import type { ConsumerState } from './consumer-rotation.js';
-import type { Waiter } from './hand-out.js';
+import type { Waiter } from './waits.js';
 import { SlotList } from './slot-list.js';
 import type { QueueSettings } from './types.js';
 

@@ -14,18 +14,7 @@ import { State } from './message-table.js';
 import type { PickLimits } from './picker.js';
 import { Picker } from './picker.js';
 import type { Consumer, ConsumeRequest, Delivery, ReceiveRequest } from './types.js';
-
-/** A receive that waits. */
-export interface Waiter {
-  readonly only: ChannelName | undefined;
-  readonly request: ReceiveRequest;
-  readonly resolve: (deliveries: readonly Delivery[]) => void;
-  readonly reject: (error: BrokerError) => void;
-  /** Handle in the timeouts; -1 = none. */
-  timeout: number;
-  cancelled: boolean;
-  readonly abort: () => void;
-}
+import { Waits, type Waiter } from './waits.js';
 
 /** Hands messages out: to waiting receives in order of arrival, to consumers in turn by their credit. */
 export class HandOut {
@@ -33,11 +22,11 @@ export class HandOut {
   readonly #bodies: Bodies;
   readonly #picker: Picker;
   readonly #leases: Leases;
+  readonly #waits: Waits;
   readonly #deadLetters: DeadLetters;
   #serving = false;
   #servesLater = false;
   /** In all families. */
-  #waiting = 0;
   #consumers = 0;
 
   constructor(core: CoreContext, parts: { bodies: Bodies; effects: Effects; deadLetters: DeadLetters }) {
@@ -45,6 +34,7 @@ export class HandOut {
     this.#bodies = parts.bodies;
     this.#picker = new Picker(core, parts.deadLetters);
     this.#leases = new Leases(core, parts.effects);
+    this.#waits = new Waits(core);
     this.#deadLetters = parts.deadLetters;
   }
 
@@ -131,7 +121,7 @@ export class HandOut {
     // Waiters were served when the messages came: what is ready now, none of them may have.
     const slots = this.#picker.pick(family, limitsOf(request, only));
     if (slots.length === 0 && request.waitMs <= 0) return Promise.resolve([]);
-    if (slots.length === 0 && this.#waiting >= this.#core.limits.waitersMax) {
+    if (slots.length === 0 && this.#waits.full) {
       return Promise.reject(new BrokerError('limit', 'too many waiting receives'));
     }
     const bodies = slots.length > 0 ? this.#bodies.peekAll(slots) : undefined;
@@ -141,30 +131,13 @@ export class HandOut {
       return Promise.resolve(leased);
     }
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        only,
-        request,
-        resolve,
-        reject,
-        timeout: -1,
-        cancelled: false,
-        abort: () => {
-          waiter.cancelled = true;
-          if (family.waiters.has(waiter)) this.#endWait(family, waiter, []);
-        },
-      };
-      request.signal?.addEventListener('abort', waiter.abort, { once: true });
+      const waiter = this.#waits.create(family, { only, request, resolve, reject });
       if (slots.length > 0) {
         this.#complete(family, waiter, slots);
         this.#core.scheduler.poke();
         return;
       }
-      family.waiters.add(waiter);
-      this.#waiting++;
-      waiter.timeout = this.#core.timeouts.set(this.#core.clock.now() + request.waitMs, () => {
-        waiter.timeout = -1;
-        this.#endWait(family, waiter, []);
-      });
+      this.#waits.add(family, waiter);
       this.#core.scheduler.poke();
     });
   }
@@ -221,11 +194,7 @@ export class HandOut {
   /** The family goes away: waiting receives end empty-handed, consumers are told. */
   cancelAll(family: Family): void {
     const error = new BrokerError('not-found', `queue '${family.base.name}' was deleted`);
-    for (const waiter of [...family.waiters]) {
-      waiter.cancelled = true;
-      this.#unlist(family, waiter);
-      waiter.reject(error);
-    }
+    this.#waits.endAll(family, error);
     family.active = undefined;
     for (const consumer of [...family.consumers]) {
       this.#dropConsumer(family, consumer);
@@ -235,20 +204,7 @@ export class HandOut {
 
   /** Ends all waits with nothing: the broker is going away. */
   endWaits(families: Iterable<Family>): void {
-    for (const family of families)
-      for (const waiter of [...family.waiters]) this.#endWait(family, waiter, []);
-  }
-
-  #unlist(family: Family, waiter: Waiter): void {
-    if (family.waiters.delete(waiter)) this.#waiting--;
-    if (waiter.timeout >= 0) this.#core.timeouts.cancel(waiter.timeout);
-    waiter.timeout = -1;
-    waiter.request.signal?.removeEventListener('abort', waiter.abort);
-  }
-
-  #endWait(family: Family, waiter: Waiter, deliveries: readonly Delivery[]): void {
-    this.#unlist(family, waiter);
-    waiter.resolve(deliveries);
+    for (const family of families) this.#waits.endAll(family);
   }
 
   #serve(family: Family): void {
@@ -261,7 +217,7 @@ export class HandOut {
           if (waiter.only !== undefined) continue;
           break;
         }
-        this.#unlist(family, waiter);
+        this.#waits.remove(family, waiter);
         this.#complete(family, waiter, slots);
         progress = true;
         break;
