@@ -49,7 +49,7 @@ export const storeSettings = z.object({
     .min(0)
     .default(1024 * 1024 * 1024)
     .describe(
-      'Messages held in memory (transient, not yet written) above this are refused likewise. 0 = no bound.',
+      'Likewise when what stays in memory is more: transient messages, tables, channels, ids of dedup windows, the registry. 0 = no bound.',
     ),
 });
 
