@@ -84,7 +84,7 @@ const TEXTS: Readonly<Record<string, Pool>> = {
   function_name: [['f'], ['g', '', 'a b']],
   code: [['function f(m) { return m; }'], ['function f() { throw 1; }', 'function (', '']],
   paths: [
-    ['labels', 'ack_deadline_seconds', 'push_config', 'expire_time'],
+    ['labels', 'labels', 'labels', 'ack_deadline_seconds', 'expire_time'],
     ['filter', 'nothing', ''],
   ],
   permissions: [
@@ -114,22 +114,17 @@ const SECONDS: typeof NUMBERS = [
   [0, 1, 4_000_000, 4_000_000_000, 300_000_000_000],
 ];
 
-/** Ids of deliveries that came back from Pull calls. */
+/** Ids of deliveries of the first subscription. */
 export class AckIds {
-  readonly #ids: string[] = [];
-
-  add(ids: readonly string[]): void {
-    this.#ids.push(...ids);
-    if (this.#ids.length > 100) this.#ids.splice(0, this.#ids.length - 100);
-  }
+  /** The newest. */
+  ids: readonly string[] = [];
 
   one({ random, wild }: Generator): string {
-    const id = this.#ids.length === 0 ? 'x' : pick(random, this.#ids);
-    return wild && random.chance(0.3)
-      ? damaged(random, Buffer.from(id))
-          .toString('latin1')
-          .replace(/[^\x20-\x7e]/g, '_')
-      : id;
+    const id = this.ids.length === 0 ? 'x' : pick(random, this.ids);
+    if (!wild || random.chance(0.7)) return id;
+    return damaged(random, Buffer.from(id))
+      .toString('latin1')
+      .replace(/[^\x20-\x7e]/g, '_');
   }
 }
 
@@ -157,9 +152,17 @@ function text(field: DescField, generator: Generator): string {
     };
     const own =
       { Topic, Subscription, Snapshot, CreateSnapshotRequest: SNAPSHOTS }[field.parent.name] ?? SCHEMAS;
-    return valueOf(own, generator);
+    return fresh(own, generator);
   }
+  if (field.name === 'schema_id') return fresh(TEXTS['schema_id'] as Pool, generator);
   return valueOf(TEXTS[field.name] ?? OTHERS, generator);
+}
+
+/** Of a pool of names, or one that nothing has yet. */
+function fresh(pool: Pool, generator: Generator): string {
+  const { random } = generator;
+  const known = valueOf(pool, generator);
+  return random.chance(0.3) ? `${known.replace(/[^/]*$/, '')}new-${random.below(1_000_000)}` : known;
 }
 
 function scalar(field: DescField, type: ScalarType, generator: Generator): unknown {
@@ -228,6 +231,7 @@ function fill(target: ReflectMessage, field: DescField, depth: number, generator
 const USUAL = [
   ...['name', 'messages', 'ack_ids', 'data', 'type', 'max_messages', 'return_immediately', 'encoding'],
   ...['update_mask', 'stream_ack_deadline_seconds', 'ack_deadline_seconds', 'message'],
+  ...['message_transform', 'javascript_udf'],
 ];
 
 function isUsual(field: DescField): boolean {
@@ -239,16 +243,17 @@ function messageOf(desc: DescMessage, depth: number, generator: Generator) {
   const message = create(desc);
   const target = reflect(desc, message);
   const isRequest = depth === 0;
+  const unusual = generator.wild ? 0.15 : 0.04;
   for (const field of desc.fields) {
-    const wanted = isUsual(field)
-      ? isRequest
-        ? 0.95
-        : 0.6
-      : isRequest && field.fieldKind === 'message'
-        ? 0.4
-        : 0.12;
-    if (random.chance(wanted)) fill(target, field, depth, generator);
+    const usual = isUsual(field) ? (isRequest ? 0.95 : 0.6) : unusual;
+    // What a request is about is a message in it.
+    const chance = isRequest && field.fieldKind === 'message' ? Math.max(usual, 0.5) : usual;
+    if (random.chance(chance)) fill(target, field, depth, generator);
   }
+  const subscription = desc.fields.find(({ name }) => name === 'subscription');
+  const acknowledges = desc.fields.some(({ name }) => name === 'ack_ids');
+  if (!generator.wild && acknowledges && subscription !== undefined)
+    target.set(subscription, SUBSCRIPTIONS[0][0]);
   return message;
 }
 
@@ -274,8 +279,7 @@ export interface GrpcInput {
   readonly payloads: readonly Buffer[];
 }
 
-export function grpcInput(random: Random, ackIds: AckIds): GrpcInput {
-  const method = pick(random, METHODS);
+export function grpcInput(method: DescMethod, random: Random, ackIds: AckIds): GrpcInput {
   const wild = random.chance(0.5);
   const count = method.methodKind === 'unary' ? 1 : 1 + random.below(3);
   const payloads = Array.from({ length: count }, () => {

@@ -1,22 +1,12 @@
-import { fromBinary, fromJson, type JsonValue } from '@bufbuild/protobuf';
 import { status } from '@grpc/grpc-js';
-import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { Agent, request } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ManualClock } from '../../../src/base/clock.js';
 import type { RunningBroker } from '../../../src/app/index.js';
-import { PullResponseSchema } from '../../../src/connectors/gcp/wire/gen/google/pubsub/v1/pubsub_pb.js';
+import { GrpcLane } from '../../support/grpc-lane.js';
 import { randomFrom } from '../../support/random.js';
 import { startServer, urlOf } from '../../support/server.js';
-import {
-  AckIds,
-  grpcInput,
-  IDS,
-  METHODS,
-  restInput,
-  type GrpcInput,
-  type RestInput,
-} from './fuzz-requests.js';
+import { AckIds, grpcInput, IDS, METHODS, restInput, type RestInput } from './fuzz-requests.js';
 
 /*
  * Whatever is asked, the answer is one of the API's: never a failure of the server, never silence, and it serves on.
@@ -46,21 +36,27 @@ async function start(): Promise<void> {
   await makeResources();
 }
 
-/** Those that are there stay as they are. */
+/** Those that are there stay as they are; the first subscription has messages out. */
 async function makeResources(): Promise<void> {
+  const call = (method: string, resource: string, body: unknown): Promise<Response> =>
+    fetch(`${urlOf(server, 'gcp')}/v1/projects/p/${resource}`, { method, body: JSON.stringify(body) });
   for (const id of IDS) {
-    const made = (
-      collection: string,
-      body: unknown,
-      how: RequestInit = { method: 'PUT' },
-    ): Promise<Response> =>
-      fetch(`${urlOf(server, 'gcp')}/v1/projects/p/${collection}`, { ...how, body: JSON.stringify(body) });
-    await made(`topics/${id}`, {});
-    await made(`subscriptions/${id}`, { topic: `projects/p/topics/${id}` });
-    await made(`snapshots/${id}`, { subscription: `projects/p/subscriptions/${id}` });
+    await call('PUT', `topics/${id}`, {});
+    await call('PUT', `subscriptions/${id}`, { topic: `projects/p/topics/${id}` });
+    await call('PUT', `snapshots/${id}`, { subscription: `projects/p/subscriptions/${id}` });
     const definition = 'syntax = "proto3"; message M { string a = 1; }';
-    await made(`schemas?schemaId=${id}`, { type: 'PROTOCOL_BUFFER', definition }, { method: 'POST' });
+    await call('POST', `schemas?schemaId=${id}`, { type: 'PROTOCOL_BUFFER', definition });
   }
+  const [first = ''] = IDS;
+  await call('POST', `topics/${first}:publish`, { messages: [{ data: 'YQ==' }, { data: 'Yg==' }] });
+  const pulled = await call('POST', `subscriptions/${first}:pull`, {
+    maxMessages: 10,
+    returnImmediately: true,
+  });
+  const { receivedMessages = [] } = (await pulled.json()) as {
+    receivedMessages?: readonly { ackId: string }[];
+  };
+  if (receivedMessages.length > 0) ackIds.ids = receivedMessages.map(({ ackId }) => ackId);
 }
 
 beforeEach(async () => {
@@ -97,58 +93,6 @@ async function tryAll<Lane extends { close(): void }>(
   }
 }
 
-class GrpcLane {
-  readonly #session: ClientHttp2Session;
-
-  constructor() {
-    this.#session = connectHttp2(urlOf(server, 'gcp'));
-    this.#session.on('error', () => undefined);
-  }
-
-  call({ path, payloads, method }: GrpcInput): Promise<{ code: number; details: string }> {
-    const stream = this.#session.request({
-      ':method': 'POST',
-      ':path': path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    });
-    let code = -1;
-    let details = '';
-    const take = (headers: Readonly<Record<string, unknown>>): void => {
-      if (headers['grpc-status'] === undefined) return;
-      code = Number(headers['grpc-status']);
-      details = decodeURIComponent((headers['grpc-message'] as string | undefined) ?? '');
-    };
-    const read: Buffer[] = [];
-    stream
-      .on('response', take)
-      .on('trailers', take)
-      .on('data', (bytes: Buffer) => read.push(bytes))
-      .on('error', () => undefined);
-    for (const payload of payloads) stream.write(framed(payload));
-    stream.end();
-    return new Promise((resolve) => {
-      stream.on('close', () => {
-        if (method.name === 'Pull' && code === 0) {
-          const { receivedMessages } = fromBinary(PullResponseSchema, Buffer.concat(read).subarray(5));
-          ackIds.add(receivedMessages.map(({ ackId }) => ackId));
-        }
-        resolve({ code, details });
-      });
-    });
-  }
-
-  close(): void {
-    this.#session.destroy();
-  }
-}
-
-function framed(message: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-}
-
 class RestLane {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
@@ -179,10 +123,11 @@ it(
     const codes = new Map<number, number>();
     const succeeded = new Set<string>();
     await tryAll(
-      () => new GrpcLane(),
+      () => new GrpcLane(urlOf(server, 'gcp')),
       async (lane, at) => {
-        const input = grpcInput(random, ackIds);
-        const { code, details } = await lane.call(input);
+        // Each in its turn: with few inputs, too, none is left out.
+        const input = grpcInput(METHODS[at % METHODS.length] as (typeof METHODS)[number], random, ackIds);
+        const { code, details } = await lane.call(input.path, input.payloads);
         codes.set(code, (codes.get(code) ?? 0) + 1);
         if (code === 0) succeeded.add(input.path);
         const sent = input.payloads.map((payload) => payload.toString('hex')).join(' ');
@@ -194,7 +139,7 @@ it(
     );
     console.log(`gRPC, seed ${SEED}:`, Object.fromEntries(codes), `${succeeded.size} methods`);
     // What nothing ever passes is not tried in earnest.
-    expect(succeeded.size).toBeGreaterThan(METHODS.length * 0.7);
+    expect(succeeded.size).toBeGreaterThan(METHODS.length * 0.75);
   },
   TIMEOUT_MS,
 );
@@ -215,10 +160,6 @@ it(
         expect(code, where).not.toBe(501);
         const answer = JSON.parse(text) as { error?: { code: number } };
         expect(code === 200 ? undefined : code, where).toBe(answer.error?.code);
-        if (input.path.endsWith(':pull') && code === 200) {
-          const { receivedMessages } = fromJson(PullResponseSchema, answer as JsonValue);
-          ackIds.add(receivedMessages.map(({ ackId }) => ackId));
-        }
       },
     );
     console.log(`REST, seed ${SEED}:`, Object.fromEntries(codes));

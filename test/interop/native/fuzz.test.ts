@@ -1,13 +1,13 @@
 import { once } from 'node:events';
-import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ManualClock } from '../../../src/base/clock.js';
 import * as messages from '../../../src/connectors/native/wire/messages.js';
 import { MessageType, type Fields } from '../../../src/connectors/native/wire/protobuf.js';
 import { WireError } from '../../../src/connectors/native/wire/varint.js';
+import { GrpcLane } from '../../support/grpc-lane.js';
 import { randomFrom } from '../../support/random.js';
-import { CALLS, damaged, grpcInput, restInput, type GrpcInput, type RestInput } from './fuzz-inputs.js';
+import { CALLS, damaged, grpcInput, restInput, type RestInput } from './fuzz-inputs.js';
 import { startNativeServer, until, type NativeServer } from './native-server.js';
 
 /*
@@ -142,51 +142,6 @@ it(
   TIMEOUT_MS,
 );
 
-class GrpcLane {
-  readonly #session: ClientHttp2Session;
-
-  constructor() {
-    this.#session = connectHttp2(`http://${server.address}`);
-    this.#session.on('error', () => undefined);
-  }
-
-  call({ method, payloads }: GrpcInput): Promise<{ code: number; details: string }> {
-    const stream = this.#session.request({
-      ':method': 'POST',
-      ':path': `/kubemq.kubemq/${method}`,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    });
-    let code = -1;
-    let details = '';
-    const take = (headers: Readonly<Record<string, unknown>>): void => {
-      if (headers['grpc-status'] === undefined) return;
-      code = Number(headers['grpc-status']);
-      details = decodeURIComponent((headers['grpc-message'] as string | undefined) ?? '');
-    };
-    stream
-      .on('response', take)
-      .on('trailers', take)
-      .on('error', () => undefined);
-    stream.resume();
-    for (const payload of payloads) stream.write(framed(payload));
-    stream.end();
-    return new Promise((resolve) => {
-      stream.on('close', () => resolve({ code, details }));
-    });
-  }
-
-  close(): void {
-    this.#session.destroy();
-  }
-}
-
-function framed(message: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-}
-
 /** UNKNOWN is the contract's for an empty batch; a second stream of a position that is taken already exists. */
 const CODES: ReadonlySet<number> = new Set([0, 2, 8, 13]);
 
@@ -196,10 +151,10 @@ it(
     const random = randomFrom(SEED);
     const codes = new Map<number, number>();
     await tryAll(
-      async () => new GrpcLane(),
+      async () => new GrpcLane(`http://${server.address}`),
       async (lane, at) => {
         const input = grpcInput(random);
-        const { code, details } = await lane.call(input);
+        const { code, details } = await lane.call(`/kubemq.kubemq/${input.method}`, input.payloads);
         codes.set(code, (codes.get(code) ?? 0) + 1);
         const sent = input.payloads.map((payload) => payload.toString('hex')).join(' ');
         const where = `${at} of seed ${SEED}: ${input.method} ${sent} -> ${code} ${details}`;
