@@ -30,7 +30,7 @@ import { Recovery } from './partition/recovery.js';
 import { visitRecords } from './partition/records.js';
 import type { Journal } from './ports/journal.js';
 import { NO_PEERS, type LivePeers } from './ports/live-peers.js';
-import { UNCONTESTED, type Tenure } from './ports/tenure.js';
+import { notOwner, UNCONTESTED, type Tenure } from './ports/tenure.js';
 import { ChannelIds } from './queue/channels.js';
 import type { Family } from './queue/family.js';
 import { QueueService } from './queue/queue-service.js';
@@ -52,7 +52,7 @@ import type {
   SettleResult,
 } from './queue/types.js';
 import { Changes } from './registry/changes.js';
-import { notOwner, OwnedRegistry } from './registry/owned-registry.js';
+import { OwnedRegistry } from './registry/owned-registry.js';
 import { RegistryStore } from './registry/registry-store.js';
 import type { Change, RegistryView } from './registry/types.js';
 
@@ -114,6 +114,9 @@ export async function openBroker(options: BrokerOptions): Promise<OpenBroker> {
   return broker;
 }
 
+/** How soon what the journal refused, and must not be lost, is written again. */
+const WRITE_AGAIN_MS = 100;
+
 /**
  * The broker over one partition that this process owns. Every method that changes something, or whose answer somebody acts upon, asks
  * first whether this process still owns it: an owner that was paused beyond its lease must not confirm what its successor does not know.
@@ -129,6 +132,7 @@ class LocalBroker implements OpenBroker {
   #housekeeping: Housekeeping | undefined;
   readonly #lastCheckpoint: () => boolean;
   #closing: Promise<void> | undefined;
+  #writesAgainSoon = false;
 
   constructor(options: BrokerOptions) {
     this.#lastCheckpoint = options.lastCheckpoint ?? (() => true);
@@ -178,6 +182,19 @@ class LocalBroker implements OpenBroker {
   #afterCommit(): void {
     this.#queues.handOut.serveDirty();
     this.#housekeeping?.look();
+    if (this.#core.pipeline.writesAgain) this.#writeAgainSoon();
+  }
+
+  /** Somebody may wait for what is to be written again, and nothing else may come that would take it along. */
+  #writeAgainSoon(): void {
+    if (this.#writesAgainSoon) return;
+    this.#writesAgainSoon = true;
+    const { timeouts, clock, pipeline, scheduler } = this.#core;
+    timeouts.set(clock.now() + WRITE_AGAIN_MS, () => {
+      this.#writesAgainSoon = false;
+      pipeline.flushSide();
+    });
+    scheduler.poke();
   }
 
   async recover(): Promise<void> {

@@ -24,12 +24,16 @@ interface Lasting {
   readonly slots?: readonly number[];
   /** Hears where its payload is, each time it is written. */
   readonly placed?: (position: Position) => void;
+  readonly size?: number;
   readonly commit: () => void;
+  /** It waits to be written again, and the journal has closed. */
+  readonly refused?: (error: BrokerError) => void;
 }
 
 class LastingOperation implements PendingOperation {
   position = -1;
   readonly slots: readonly number[];
+  readonly size: number;
   readonly #lasting: Lasting;
   readonly #again: Lasting[];
 
@@ -37,6 +41,7 @@ class LastingOperation implements PendingOperation {
     this.#lasting = lasting;
     this.#again = again;
     this.slots = lasting.slots ?? NO_SLOTS;
+    this.size = lasting.size ?? 0;
   }
 
   commit(): void {
@@ -60,8 +65,8 @@ const MESSAGE_BYTES = 512;
 
 /**
  * The way from the core to its journal. Arrivals go out as entries of their own (`main`, `append`). Effects on messages that are
- * already there (hand-out, settlement) gather in the side entry and go out together at the end of the turn. The two may
- * overtake each other: a side effect never concerns a message whose arrival is still on its way.
+ * already there (hand-out, settlement) gather in the side entry and go out together at the end of the turn. An arrival may
+ * overtake effects, never the other way round: what was handed out early has its entry in front of its effects.
  */
 export class Pipeline implements JournalListener {
   readonly main: EntryWriter;
@@ -98,6 +103,11 @@ export class Pipeline implements JournalListener {
     return operations * OPERATION_BYTES + this.#messages * MESSAGE_BYTES + entries + this.#setAside;
   }
 
+  /** Something that holds already is to be written again: the next append or `flushSide` does. */
+  get writesAgain(): boolean {
+    return this.#again.length > 0;
+  }
+
   /** Counts something that waits for its turn to be written: `bytes` and what an operation takes. Call what is returned at its end, once. */
   setAside(bytes: number): () => void {
     const held = OPERATION_BYTES + bytes;
@@ -127,10 +137,16 @@ export class Pipeline implements JournalListener {
     this.#expect({ position, commit: settled, lose }, position);
   }
 
-  /** Likewise, forced, for messages that are nowhere else any more: `arrival` hears of the commit that succeeds in the end. */
-  appendKept(writer: EntryWriter, arrival: Omit<Lasting, 'entry' | 'forced'>): void {
+  /**
+   * Likewise, forced unless it says otherwise, for messages that are nowhere else any more, or that somebody has already: `arrival`
+   * hears of the commit that succeeds in the end.
+   */
+  appendKept(
+    writer: EntryWriter,
+    arrival: Omit<Lasting, 'entry' | 'forced'> & { readonly forced?: boolean },
+  ): void {
     if (this.#again.length > 0) this.#writeAgain();
-    this.#lasting({ ...arrival, entry: writer.take(), forced: true });
+    this.#lasting({ ...arrival, entry: writer.take(), forced: arrival.forced ?? true });
   }
 
   #lasting(lasting: Lasting): Position {
@@ -159,7 +175,16 @@ export class Pipeline implements JournalListener {
 
   #writeAgain(): void {
     // Emptied, not replaced: whatever is lost goes back into the same list.
-    for (const lasting of this.#again.splice(0)) this.#lasting(lasting);
+    const entries = this.#again.splice(0);
+    let written = 0;
+    try {
+      for (const lasting of entries) {
+        this.#lasting(lasting);
+        written++;
+      }
+    } finally {
+      this.#again.push(...entries.slice(written));
+    }
   }
 
   /** `operation` hears when everything appended before is committed; at once when nothing waits. */
@@ -252,6 +277,7 @@ export class Pipeline implements JournalListener {
     const gone = pending.splice(kept);
     for (const { size } of gone) this.#messages -= size ?? 0;
     for (const operation of gone.reverse()) operation.lose(error);
+    if (this.#closed !== undefined) this.#refuseAgain(this.#closed);
     this.#compact();
     if (this.#pending.length === 0) this.#committedBelow = undefined;
     this.#afterCommit();
@@ -272,10 +298,16 @@ export class Pipeline implements JournalListener {
     return this.#pending.slice(this.#head);
   }
 
+  #refuseAgain(error: BrokerError): void {
+    for (const { refused } of this.#again.splice(0)) refused?.(error);
+  }
+
   /** Ends it: what the side entry gathers from now on is refused. */
   close(): void {
     this.flushSide();
-    this.#closed = new BrokerError('draining', 'the broker is shutting down');
+    const error = new BrokerError('draining', 'the broker is shutting down');
+    this.#closed = error;
+    this.#refuseAgain(error);
   }
 }
 

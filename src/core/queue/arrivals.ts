@@ -1,12 +1,9 @@
 import { ByteWriter } from '../../base/bytes.js';
-import type { Deferred } from '../../base/deferred.js';
 import { deferred } from '../../base/deferred.js';
-import type { ChannelName } from '../channel-name.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
-import { encodeMessage, mintedId } from '../message-codec.js';
-import type { PendingOperation } from '../partition/pipeline.js';
+import { encodeMessage } from '../message-codec.js';
 import { RecordType, writeArrival } from '../partition/records.js';
 import { AcksAlong } from './acks-along.js';
 import { NOTHING_ALONG, type Along, type AppendAlong, type EventsAlong } from './along.js';
@@ -15,90 +12,14 @@ import { blankArrival, fillArrival, setExtras } from './arrival.js';
 import { exceeds } from './bounds.js';
 import type { Channels } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
+import type { EarlyDelivery } from './early-deliveries.js';
 import type { DedupEntry, Queue } from './family.js';
+import type { HandOut } from './hand-out.js';
+import { Acceptance, SendOperation } from './send-operation.js';
 import type { SendOptions, SendOutcome, SendResult } from './types.js';
 
 /** Bytes of an entry around one message's content, to size the entry. */
 const ARRIVAL_BYTES = 128;
-
-const QUEUE_GONE = new BrokerError('not-found', 'the queue was deleted');
-
-/** A message that was taken, and the result its sender gets. */
-class Acceptance implements SendResult {
-  readonly ok = true;
-  readonly duplicate = false;
-  readonly queue: Queue;
-  slot = -1;
-  sequence = 0;
-  enqueuedAt = 0;
-  expiresAt = 0;
-  delayedTo = 0;
-  readonly dedupId: string | undefined;
-  readonly #ownId: string | undefined;
-
-  constructor(queue: Queue, { id, dedupId }: OutgoingMessage) {
-    this.queue = queue;
-    this.#ownId = id;
-    this.dedupId = dedupId;
-  }
-
-  get channel(): ChannelName {
-    return this.queue.name;
-  }
-
-  // Minting costs more than all else here, and few senders look.
-  get id(): string {
-    return this.#ownId ?? mintedId(this.queue.family.base.id, this.sequence);
-  }
-}
-
-/** One send on its way to the disk. */
-class SendOperation implements PendingOperation {
-  position = -1;
-  readonly size: number;
-  readonly outcomes: SendOutcome[];
-  done: Deferred<readonly SendOutcome[]> | undefined;
-  readonly #along: Along;
-  readonly #arrivals: Arrivals;
-
-  constructor(arrivals: Arrivals, outcomes: SendOutcome[], along: Along) {
-    this.#arrivals = arrivals;
-    this.outcomes = outcomes;
-    this.size = outcomes.length;
-    this.#along = along;
-  }
-
-  get acks(): AcksAlong | undefined {
-    return this.#along.acks;
-  }
-
-  get slots(): readonly number[] {
-    const slots: number[] = [...(this.#along.events?.slots ?? [])];
-    for (const outcome of this.outcomes) if (outcome instanceof Acceptance) slots.push(outcome.slot);
-    return slots;
-  }
-
-  commit(): void {
-    const { outcomes } = this;
-    this.acks?.commit();
-    this.#along.events?.commit();
-    for (let i = 0; i < outcomes.length; i++) {
-      const outcome = outcomes[i];
-      if (!(outcome instanceof Acceptance)) continue;
-      if (!this.#arrivals.land(outcome.queue, outcome.slot)) outcomes[i] = { ok: false, error: QUEUE_GONE };
-    }
-    this.done?.resolve(outcomes);
-  }
-
-  lose(error: BrokerError): void {
-    for (let i = this.outcomes.length - 1; i >= 0; i--) {
-      const outcome = this.outcomes[i];
-      if (outcome instanceof Acceptance) this.#arrivals.abandon(outcome.queue, outcome.slot, outcome.dedupId);
-    }
-    this.#along.events?.lose(error);
-    this.done?.reject(error);
-  }
-}
 
 /** What writing a batch came to. */
 interface Written {
@@ -114,6 +35,7 @@ export class Arrivals {
   readonly #channels: Channels;
   readonly #deadLetters: DeadLetters;
   readonly #admission: Admission;
+  readonly #handOut: HandOut;
   readonly #scratch = new ByteWriter(4096);
   /** What the batch at hand has taken so far of the room of queues that refuse when they are full. */
   readonly #taken = new Map<Queue, { messages: number; bytes: number }>();
@@ -122,11 +44,15 @@ export class Arrivals {
   /** Set once there are logs. */
   appendAlong: AppendAlong | undefined;
 
-  constructor(core: CoreContext, channels: Channels, deadLetters: DeadLetters, admission: Admission) {
+  constructor(
+    core: CoreContext,
+    parts: { channels: Channels; deadLetters: DeadLetters; admission: Admission; handOut: HandOut },
+  ) {
     this.#core = core;
-    this.#channels = channels;
-    this.#deadLetters = deadLetters;
-    this.#admission = admission;
+    this.#channels = parts.channels;
+    this.#deadLetters = parts.deadLetters;
+    this.#admission = parts.admission;
+    this.#handOut = parts.handOut;
   }
 
   send(messages: readonly OutgoingMessage[], options: SendOptions): Promise<readonly SendOutcome[]> {
@@ -144,7 +70,10 @@ export class Arrivals {
     this.#write(messages, outcomes, { now, bytes, written });
     if (acks?.durable === true) this.#writeAcks(acks, written);
     const operation = new SendOperation(this, outcomes, along);
-    if (written.durable > 0) {
+    const early = options.early === true && along === NOTHING_ALONG ? this.#early(outcomes) : NOBODY;
+    if (early.length > 0) {
+      this.#appendEarly(operation, early, written.forced);
+    } else if (written.durable > 0) {
       const { pipeline, queues } = this.#core;
       const position = pipeline.append(pipeline.main, written.forced, operation);
       events?.place(position);
@@ -158,6 +87,42 @@ export class Arrivals {
       else operation.commit();
     }
     return done.promise;
+  }
+
+  /** What goes to those who wait for it before it is durable. */
+  #early(outcomes: readonly SendOutcome[]): readonly Acceptance[] {
+    const early: Acceptance[] = [];
+    for (const outcome of outcomes)
+      if (outcome instanceof Acceptance && this.#handOut.takesEarly(outcome.queue, outcome.slot))
+        early.push(outcome);
+    return early;
+  }
+
+  /** Sends out an entry of which some is handed out now: that is not taken back, so it is written until the disk has it. */
+  #appendEarly(operation: SendOperation, early: readonly Acceptance[], forced: boolean): void {
+    const { pipeline, queues } = this.#core;
+    const all = operation.outcomes.filter((outcome) => outcome instanceof Acceptance);
+    const slots = all.filter((one) => !early.includes(one)).map(({ slot }) => slot);
+    let base = -1;
+    pipeline.appendKept(pipeline.main, {
+      forced,
+      size: operation.size,
+      slots,
+      placed: (position) => {
+        for (const { slot, early: delivery } of all) {
+          if (base < 0) queues.place(slot, position);
+          else if (delivery === undefined || queues.early.isOf(slot, delivery))
+            queues.shift(slot, position - base);
+        }
+        base = position;
+      },
+      commit: () => operation.commit(),
+      refused: (error) => operation.lose(error),
+    });
+    for (const acceptance of early) {
+      acceptance.early = this.#handOut.handEarly(acceptance.queue, acceptance.slot);
+      if (acceptance.early === undefined) slots.push(acceptance.slot);
+    }
   }
 
   /** The acknowledgements and events that go with a batch, unless all of it was refused. */
@@ -327,6 +292,13 @@ export class Arrivals {
     return true;
   }
 
+  /** Likewise for one that somebody had before. */
+  landEarly(queue: Queue, slot: number, early: EarlyDelivery): void {
+    queue.family.sent++;
+    const deliveries = this.#core.queues.early;
+    if (deliveries.isOf(slot, early)) deliveries.end(slot);
+  }
+
   /** An arrival will never be durable. */
   abandon(queue: Queue, slot: number, dedupId?: string): void {
     const store = this.#core.queues;
@@ -335,6 +307,8 @@ export class Arrivals {
     store.dropIfEmpty(queue);
   }
 }
+
+const NOBODY: readonly Acceptance[] = [];
 
 function duplicateOf(known: DedupEntry): SendResult {
   const { id, channel, sequence, enqueuedAt, expiresAt, delayedTo } = known;

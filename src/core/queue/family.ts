@@ -121,6 +121,8 @@ export class Family {
 
   readonly waiters = new Set<Waiter>();
   readonly consumers: ConsumerState[] = [];
+  /** Those of them that take nothing before it is durable. */
+  lateConsumers = 0;
   /** Who is served of those that want only one of them to be. */
   active: ConsumerState | undefined;
   /** Where the rotation over consumers stands. */

@@ -5,10 +5,11 @@ import { isFarBehind, refuseWhenFarBehind } from '../partition/backlog.js';
 import type { Bodies } from './bodies.js';
 import type { ConsumePlace } from './channels.js';
 import type { DeadLetters } from './dead-letters.js';
+import type { EarlyDelivery } from './early-deliveries.js';
 import type { Effects } from './effects.js';
 import type { ConsumerState } from './consumer-rotation.js';
 import { hungry, leave, nextConsumer } from './consumer-rotation.js';
-import type { Family } from './family.js';
+import type { Family, Queue } from './family.js';
 import { Leases } from './leases.js';
 import { State } from './message-table.js';
 import type { PickLimits } from './picker.js';
@@ -161,6 +162,7 @@ export class HandOut {
       batch: [],
     };
     family.consumers.push(consumer);
+    if (request.early !== true) family.lateConsumers++;
     this.#consumers++;
     if (request.single === true) family.active ??= consumer;
     // In a turn of its own: the holder gets its handle before its first delivery.
@@ -183,7 +185,10 @@ export class HandOut {
   }
 
   #dropConsumer(family: Family, consumer: ConsumerState): void {
-    if (!consumer.cancelled) this.#consumers--;
+    if (!consumer.cancelled) {
+      this.#consumers--;
+      if (consumer.request.early !== true) family.lateConsumers--;
+    }
     if (!leave(family, consumer) || family.ready === 0) return;
     queueMicrotask(() => {
       this.#core.queues.touch(family);
@@ -225,6 +230,29 @@ export class HandOut {
       if (family.consumers.length > 0 && this.#serveConsumers(family)) progress = true;
       if (!progress) return;
     }
+  }
+
+  /** Whether an arrival may go to a consumer before it is durable: all who are there take such, and nothing comes before it. */
+  takesEarly(queue: Queue, slot: number): boolean {
+    const { family } = queue;
+    if (family.consumers.length === 0 || family.lateConsumers > 0 || family.waiters.size > 0) return false;
+    if (queue.isSubChannel || family.ready + queue.picked > 0 || queue.arriving > 1) return false;
+    if (this.#serving || family.paused > 0 || isFarBehind(this.#core)) return false;
+    return (this.#core.queues.table.extras.get(slot)?.delayedTo ?? 0) === 0;
+  }
+
+  /** Hands out an arrival for which that holds; undefined when nobody has room. */
+  handEarly(queue: Queue, slot: number): EarlyDelivery | undefined {
+    const store = this.#core.queues;
+    const body = this.#bodies.peek(slot);
+    const consumer = body === undefined ? undefined : nextConsumer(queue.family, store.byName);
+    if (body === undefined || consumer === undefined) return undefined;
+    const delivery = store.early.begin(slot);
+    store.arrivePicked(queue, slot);
+    consumer.credit--;
+    if (consumer.creditBytes !== Infinity) consumer.creditBytes -= store.table.length(slot);
+    this.#hand(queue.family, consumer, { slots: [slot], bodies: [body] });
+    return delivery;
   }
 
   /** One round over the consumers; true when something was handed out. */

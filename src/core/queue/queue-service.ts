@@ -71,8 +71,9 @@ export class QueueService {
     this.bodies = bodies;
     this.admission = new Admission(core);
     this.#effects = effects;
-    this.#arrivals = new Arrivals(core, channels, deadLetters, this.admission);
-    this.handOut = new HandOut(core, { bodies, effects, deadLetters });
+    const handOut = new HandOut(core, { bodies, effects, deadLetters });
+    this.handOut = handOut;
+    this.#arrivals = new Arrivals(core, { channels, deadLetters, admission: this.admission, handOut });
     this.#settlements = new Settlements(core, { effects, deadLetters, mover });
     core.scheduler.add(this.#deadlineSource());
     core.scheduler.add(this.#retentionSource());

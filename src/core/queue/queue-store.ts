@@ -4,6 +4,7 @@ import type { LiveExtents } from '../partition/live-extents.js';
 import { dropsHead } from './bounds.js';
 import { DedupWindows } from './dedup-windows.js';
 import { Directory } from './directory.js';
+import { EarlyDeliveries } from './early-deliveries.js';
 import type { Family, Queue } from './family.js';
 import { MessageTable, State, type Stored } from './message-table.js';
 import type { SlotList } from './slot-list.js';
@@ -38,6 +39,7 @@ export class QueueStore {
    * same.
    */
   readonly landed = new Set<number>();
+  readonly early = new EarlyDeliveries();
 
   constructor(live: LiveExtents) {
     this.live = live;
@@ -156,6 +158,7 @@ export class QueueStore {
     const queue = this.byId.get(table.queue(slot));
     if (queue !== undefined) queue.family.bytes -= length;
     this.deadlines.remove(slot);
+    if (this.early.size > 0) this.early.end(slot);
     table.release(slot);
   }
 
@@ -175,6 +178,14 @@ export class QueueStore {
   land(queue: Queue, slot: number): void {
     this.arrive(queue, slot);
     if (this.table.extras.size > 0 && this.table.extras.has(slot)) this.landed.add(slot);
+  }
+
+  /** Pending, `picked` at once: it is its turn. */
+  arrivePicked(queue: Queue, slot: number): void {
+    queue.arriving--;
+    queue.arrivingBytes -= this.table.bodyBytes(slot);
+    this.table.setState(slot, State.picked);
+    queue.picked++;
   }
 
   /** Pending, into its queue, with nothing to wait for. */

@@ -3,9 +3,11 @@ import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import { refuseWhenFarBehind } from '../partition/backlog.js';
 import type { PendingOperation } from '../partition/pipeline.js';
+import { notOwner } from '../ports/tenure.js';
 import type { GiveBack } from '../partition/records.js';
 import { dropsHead } from './bounds.js';
 import type { DeadLetters } from './dead-letters.js';
+import type { EarlyDelivery } from './early-deliveries.js';
 import type { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
 import { LapsedLeases } from './lapsed-leases.js';
@@ -15,6 +17,9 @@ import type { BackoffSettings, LeaseToken, SettleRequest, SettleResult, Settleme
 
 /** Shortest time between two looks at a family's retention. */
 const RETIRE_EVERY_MS = 1000;
+
+/** How soon the end of a lease is looked at again whose message is not durable yet. */
+const NOT_DURABLE_RETRY_MS = 10;
 
 /** Leases of one family that a call settles. */
 interface Batch {
@@ -81,6 +86,10 @@ export class Settlements {
 
   settle(request: SettleRequest): Promise<SettleResult> {
     const { tokens, settlement } = request;
+    if (settlement.kind !== 'ack' && settlement.kind !== 'extend' && this.#core.queues.early.size > 0) {
+      const early = this.#earlyOf(tokens);
+      if (early !== undefined) return this.#afterwards(early, request);
+    }
     // The one that a holder may repeat forever.
     if (settlement.kind === 'extend') refuseWhenFarBehind(this.#core);
     const late = request.late === true && settlement.kind === 'ack';
@@ -115,6 +124,22 @@ export class Settlements {
     if (request.durable !== true || !durable) return Promise.resolve(result);
     if (later.length === 0) return this.#whenDurable(result);
     return Promise.all(later).then(() => this.#whenDurable(result));
+  }
+
+  /** One of these messages that is not durable yet. */
+  #earlyOf(tokens: readonly LeaseToken[]): EarlyDelivery | undefined {
+    for (const token of tokens) {
+      const delivery = this.#core.queues.early.at(this.slotOf(token));
+      if (delivery !== undefined) return delivery;
+    }
+    return undefined;
+  }
+
+  /** What could give a message to others waits until it is durable: a crash may not take it back from them. */
+  async #afterwards(early: EarlyDelivery, request: SettleRequest): Promise<SettleResult> {
+    await new Promise<void>((resolve) => early.wait(resolve));
+    if (!this.#core.tenure.held) throw notOwner();
+    return this.settle(request);
   }
 
   #whenDurable(result: SettleResult): Promise<SettleResult> {
@@ -318,7 +343,8 @@ export class Settlements {
       const queue = store.byId.get(table.queue(slot));
       if (queue === undefined || table.sequence(slot) < queue.family.rewoundBelow) continue;
       const state = table.state(slot);
-      if (state === State.delayed) {
+      if (store.early.at(slot) !== undefined) deadlines.set(slot, now + NOT_DURABLE_RETRY_MS);
+      else if (state === State.delayed) {
         if (store.wasOut(slot)) store.endDelay(queue, slot);
         else this.#join(queue, slot);
       } else if (state === State.ready) {

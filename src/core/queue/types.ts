@@ -138,6 +138,11 @@ export interface SendOptions {
    * a whole. The send rejects with `not-found`, and nothing is stored, when a log is missing.
    */
   readonly append?: readonly OutgoingMessage[];
+  /**
+   * Messages may go to waiting consumers that say `early`, too, before they are durable. The send still resolves when they are.
+   * A crash in between takes back what somebody had seen; a disk that fails does not: they are written again until it takes them.
+   */
+  readonly early?: boolean;
 }
 
 /** `auto`: removed as handed out. Otherwise a lease of `leaseMs` (0 = until settled, or until a restart returns it). */
@@ -173,6 +178,8 @@ export interface ConsumeRequest {
   /** Of the consumers that say so one is served, and the others stand by: the first, then the first of the highest priority. */
   readonly single?: boolean;
   readonly perSubChannelMax?: number;
+  /** Takes messages before they are durable, from senders that say `early`, too; while all who consume the queue do. */
+  readonly early?: boolean;
   /** At least one delivery. Called from the broker's turn: it must not throw and should only queue bytes. */
   readonly onDeliveries: (deliveries: readonly Delivery[]) => void;
   /** The queue went away; nothing follows. */

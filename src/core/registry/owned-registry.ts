@@ -1,5 +1,4 @@
-import { BrokerError } from '../errors.js';
-import type { Tenure } from '../ports/tenure.js';
+import { notOwner, type Tenure } from '../ports/tenure.js';
 import type { RegistryEntry, RegistryView } from './types.js';
 
 /** The registry of an owner: while the tenure is not held, another node may have changed what is read here. */
@@ -30,8 +29,4 @@ export class OwnedRegistry implements RegistryView {
   #check(): void {
     if (!this.#tenure.held) throw notOwner();
   }
-}
-
-export function notOwner(): BrokerError {
-  return new BrokerError('unavailable', 'this node does not own the journal at the moment');
 }

@@ -10,6 +10,8 @@ export interface Handed {
   readonly delivery: Delivery;
   readonly leaseMs: number;
   readonly batch: object;
+  /** Its consumer takes what is not durable. */
+  readonly early?: boolean;
 }
 
 export interface Token {

@@ -22,6 +22,8 @@ export interface ModelMessage {
   sequence: number;
   /** It was out before: a sub-channel waits for it while it is delayed. */
   wasOut: boolean;
+  /** Somebody has it, and the disk has not. */
+  early?: boolean;
   readonly bodyBytes: number;
 }
 
@@ -210,6 +212,15 @@ export class QueueModel {
       }
       this.#makeReady(m, false);
     }
+  }
+
+  /** A message on its way is handed out: it was as good as ready. */
+  landEarly(text: string): void {
+    const m = this.messages.get(text);
+    if (m?.state !== 'arriving') return;
+    this.arriving = this.arriving.filter((other) => other !== m);
+    m.state = 'ready';
+    m.early = true;
   }
 
   /** What is ready in every channel is what `order` says from here on. */

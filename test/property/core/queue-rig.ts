@@ -243,6 +243,7 @@ export abstract class QueueRig {
     await Promise.all(this.outstanding);
     this.outstanding = [];
     this.takeHanded();
+    if (!this.model.held) for (const m of this.model.messages.values()) m.early = false;
     this.seen = inside(this.journal.memory);
     this.model.startStep();
     same(this.seen.faults, []);

@@ -4,9 +4,11 @@ import { BrokerError } from '../../../src/core/errors.js';
 import type { Consumer, LeaseToken } from '../../../src/core/queue/types.js';
 import type { ModelMessage, ModelSend } from './queue-model.js';
 import { baseOf, isSub } from './queue-model.js';
+import { textOf } from '../../support/inside.js';
+import type { Handed } from './comparing.js';
 import type { Consuming, Wait } from './queue-rig.js';
 import { QueueRig, TICK_MS } from './queue-rig.js';
-import type { SendShape, SettleShape, Step } from './queue-steps.js';
+import type { SettleShape, Step } from './queue-steps.js';
 import { QUEUES, VARIANTS } from './queue-steps.js';
 import { outgoing, settlementOf } from './queue-views.js';
 
@@ -15,7 +17,7 @@ export class QueueRun extends QueueRig {
   async run(step: Step): Promise<void> {
     switch (step.do) {
       case 'send':
-        this.send(step.batch, step.allOrNothing);
+        this.send(step);
         break;
       case 'receive':
         this.receive(step);
@@ -107,7 +109,7 @@ export class QueueRun extends QueueRig {
 
   // Steps ----------------------------------------------------------------------------------------------------
 
-  protected send(batch: readonly SendShape[], allOrNothing: boolean): void {
+  protected send({ batch, allOrNothing, early }: Step & { do: 'send' }): void {
     // While commits are held, a batch of one family: else what needs no disk would wait for what does.
     const first = baseOf(batch[0]!.channel);
     const shapes = this.model.held ? batch.filter((one) => baseOf(one.channel) === first) : batch;
@@ -122,7 +124,10 @@ export class QueueRun extends QueueRig {
     const noted = stored.map((one) => this.note(one.text));
     // One that is forced takes its whole batch along.
     const forced = stored.some((one) => !one.transient && this.isDurable(one.channel));
-    const done = this.broker.send(messages, { allOrNothing }).then(
+    const before = this.handed.length;
+    const sent = this.broker.send(messages, { allOrNothing, early });
+    this.handedEarly(this.handed.slice(before), early);
+    const done = sent.then(
       (outcomes) => {
         outcomes.forEach((outcome, i) => {
           const found = outcome.ok ? (outcome.duplicate ? 'duplicate' : 'stored') : outcome.error.kind;
@@ -144,6 +149,16 @@ export class QueueRun extends QueueRig {
     } else {
       this.watch(done.then((ok) => expect(ok).toBe(true)));
       this.model.land();
+    }
+  }
+
+  /** What was handed out while a send was called is not durable yet, unless it needs no disk. */
+  protected handedEarly(handed: readonly Handed[], sentEarly: boolean): void {
+    for (const { delivery, early } of handed) {
+      const both = sentEarly && early === true;
+      if (!both && this.isDurable(delivery.channel))
+        expect.fail(`${textOf(delivery.message.body)} was handed out before it was durable`);
+      if (both) this.model.landEarly(textOf(delivery.message.body));
     }
   }
 
@@ -200,7 +215,10 @@ export class QueueRun extends QueueRig {
       credit: step.credit,
       gone: false,
     };
+    // Whose lease ends before the message is durable keeps it until then: that is not modelled.
+    const early = step.early && step.leaseMs <= 0;
     consuming.handle = this.broker.consume({
+      early,
       channel: step.channel as ChannelName,
       credit: step.credit,
       priority: step.priority,
@@ -209,7 +227,8 @@ export class QueueRun extends QueueRig {
         consuming.credit -= deliveries.length;
         expect(consuming.credit).toBeGreaterThanOrEqual(0);
         const batch = {};
-        for (const delivery of deliveries) this.handed.push({ delivery, leaseMs: step.leaseMs, batch });
+        for (const delivery of deliveries)
+          this.handed.push({ delivery, leaseMs: step.leaseMs, batch, early });
       },
       onCancel: () => {
         consuming.gone = true;
@@ -219,7 +238,9 @@ export class QueueRun extends QueueRig {
   }
 
   protected settle(step: Step & { do: 'settle' }): void {
-    const held = [...this.model.messages.values()].filter((m) => m.state === 'inFlight');
+    // All but acknowledgements would wait until the message is durable.
+    const mayGo = (m: ModelMessage): boolean => m.early !== true || step.how.kind === 'ack';
+    const held = [...this.model.messages.values()].filter((m) => m.state === 'inFlight' && mayGo(m));
     const picked = new Set(held.length === 0 ? [] : step.picks.map((pick) => held[pick % held.length]!));
     // One whose life is over would leave its new queue at once, with the next sweep or with whoever looks first.
     const leaves = step.how.kind === 'move' || step.how.kind === 'reject';
@@ -321,10 +342,11 @@ export class QueueRun extends QueueRig {
     if (fail) this.journal.faults.failNextGroup = new BrokerError('unavailable', 'no space');
     this.journal.memory.commit();
     this.journal.faults.failNextGroup = undefined;
+    // What was handed out early is written again; its sender waits for that.
+    if (fail) await this.writeAgain();
     const held = this.heldSends;
     this.heldSends = [];
     for (const { texts, done } of held) if ((await done) === false) this.model.lose(new Set(texts));
-    if (fail) await this.writeAgain();
     this.model.land();
     await this.settleDown();
   }

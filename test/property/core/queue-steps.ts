@@ -4,7 +4,12 @@ import type { ChannelName } from '../../../src/core/channel-name.js';
 
 /** What a run does, one after the other. Numbers called `pick` choose among whatever is there when their turn comes. */
 export type Step =
-  | { readonly do: 'send'; readonly batch: readonly SendShape[]; readonly allOrNothing: boolean }
+  | {
+      readonly do: 'send';
+      readonly batch: readonly SendShape[];
+      readonly allOrNothing: boolean;
+      readonly early: boolean;
+    }
   | {
       readonly do: 'receive';
       readonly channel: string;
@@ -21,6 +26,7 @@ export type Step =
       readonly credit: number;
       readonly priority: number;
       readonly leaseMs: number;
+      readonly early: boolean;
     }
   | { readonly do: 'grant'; readonly pick: number; readonly credit: number }
   | { readonly do: 'cancel'; readonly pick: number }
@@ -197,6 +203,7 @@ const calm: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
     arbitrary: doing('send', {
       batch: fc.array(sendShape, { minLength: 1, maxLength: 5 }),
       allOrNothing: fc.boolean(),
+      early: fc.boolean(),
     }),
   },
   {
@@ -222,12 +229,13 @@ const calm: { weight: number; arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 6, arbitrary: doing('tick', { count: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 1, arbitrary: doing('abort', { pick: fc.nat(10) }) },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: doing('consume', {
       channel,
       credit: fc.nat(3),
       priority: fc.nat(2),
       leaseMs: duration([-1, 0, 200]),
+      early: fc.boolean(),
     }),
   },
   { weight: 2, arbitrary: doing('grant', { pick: fc.nat(10), credit: fc.integer({ min: 1, max: 3 }) }) },

@@ -124,7 +124,7 @@ export class AmqpChannel {
       return new StreamReader(broker, { ...common, sequence: consumer.streamSequence });
     }
     const handOut = noAck ? ({ kind: 'auto' } as const) : ({ kind: 'lease', leaseMs: 0 } as const);
-    return broker.consume({ ...common, handOut, priority, exclusive, single });
+    return broker.consume({ ...common, handOut, priority, exclusive, single, early: true });
   }
 
   /** Ends a consumer; its unacknowledged deliveries stay with the channel. */

@@ -37,6 +37,9 @@ export interface PublisherHost {
   onFailure(caught: unknown): void;
 }
 
+/** RabbitMQ hands a message to a waiting consumer before the disk has it, and confirms it when the disk does. */
+const EARLY = { early: true };
+
 /** Whether one publish is more than one batch should be. */
 function isWide(queues: number, bodyBytes: number): boolean {
   return queues > AMQP_LIMITS.widePublish || queues * bodyBytes > AMQP_LIMITS.batchBytes;
@@ -267,7 +270,7 @@ export class Publisher {
 
   #sendMessages(batch: Batch): Promise<readonly SendOutcome[]> {
     const { commit } = batch;
-    const options = commit === undefined ? undefined : { allOrNothing: true, acks: commit.acks };
+    const options = commit === undefined ? EARLY : { allOrNothing: true, acks: commit.acks };
     return this.#host.broker.send(batch.messages, options);
   }
 
