@@ -303,8 +303,6 @@ export class AmqpConnection implements PeerConnection, CommandSink, SessionLine,
       this.#login.begin(session.secret);
     } else if (method.name === 'connection.update-secret') {
       this.context.supervise(this.#onNewSecret(method.args.newSecret));
-    } else if (method.name.startsWith('connection.')) {
-      throw new ReplyError(method.name.endsWith('-ok') ? 504 : 503, `unexpected method ${method.name}`);
     } else {
       throw new ReplyError(504, 'unexpected method in connection state running');
     }

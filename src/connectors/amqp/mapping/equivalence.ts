@@ -1,4 +1,5 @@
 import { sameValue } from '../topology/headers-match.js';
+import { erlangFloat } from '../wire/erlang-terms.js';
 import type { FieldTable, FieldValue } from '../wire/field-table.js';
 import { ReplyError } from '../wire/reply.js';
 import { erlangType } from './publish-properties.js';
@@ -36,8 +37,8 @@ export class Equivalence {
           `received the value '${shown(a)}' of type '${erlangType(a)}' but current is none`,
         );
       }
-      if (a === undefined || b === undefined || (sameValue(a, b) && isFloat(a) === isFloat(b))) continue;
-      throw this.#differs(name, `received '${shown(a)}' but current is '${shown(b)}'`);
+      if (a === undefined || b === undefined || isSame(a, b)) continue;
+      throw this.#differs(name, `received ${quoted(a)} but current is ${quoted(b)}`);
     }
   }
 
@@ -46,8 +47,22 @@ export class Equivalence {
   }
 }
 
+/** By kind and value: times are integers, too, and 5.0 is not 5. */
+function isSame(a: FieldValue, b: FieldValue): boolean {
+  return sameValue(asInteger(a), asInteger(b)) && isFloat(a) === isFloat(b);
+}
+
+function asInteger(field: FieldValue): FieldValue {
+  return field.tag === 'T' ? { tag: 'l', value: field.value } : field;
+}
+
 function isFloat(field: FieldValue): boolean {
   return field.tag === 'f' || field.tag === 'd';
+}
+
+/** A value beside another one. */
+function quoted(field: FieldValue): string {
+  return field.tag === 'V' ? 'none' : `'${shown(field)}'`;
 }
 
 function shown(field: FieldValue): string {
@@ -57,13 +72,13 @@ function shown(field: FieldValue): string {
       return Buffer.from(field.value).toString('utf8');
     case 'f':
     case 'd':
-      return field.value
-        .toExponential()
-        .replace(/^(-?\d)e\+?/, '$1.0e')
-        .replace('e+', 'e');
+      return erlangFloat(field.value);
+    case 'D':
+      return `{${field.value.scale},${field.value.unscaled}}`;
+    case 'V':
+      return 'undefined';
     case 'F':
     case 'A':
-    case 'D':
       return erlangType(field);
     default:
       return String(field.value);

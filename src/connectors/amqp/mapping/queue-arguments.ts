@@ -67,7 +67,7 @@ export function queueSettings(table: FieldTable, context: QueueContext): Partial
   check.oneOf('x-queue-mode', ['default', 'lazy'], 'queue mode');
   check.version();
   check.flag('x-single-active-consumer');
-  const exchange = check.text('x-dead-letter-exchange');
+  const exchange = check.exchange('x-dead-letter-exchange');
   const routingKey = check.text('x-dead-letter-routing-key');
   if (routingKey !== undefined && exchange === undefined) {
     throw check.invalid('x-dead-letter-routing-key', 'routing_key_but_no_dlx_defined');
@@ -134,14 +134,19 @@ class ArgumentCheck {
   text(name: string): string | undefined {
     const field = this.#table.get(name);
     if (field === undefined) return undefined;
-    if (field.tag !== 'S') {
-      const { vhost, queue } = this.#context;
-      throw new ReplyError(
-        406,
-        `invalid type '${erlangType(field)}' for arg '${name}' in queue '${queue}' in vhost '${vhost}'`,
-      );
-    }
+    if (field.tag !== 'S') throw this.invalid(name, `{unacceptable_type,${erlangType(field)}}`);
     return Buffer.from(field.value).toString('utf8');
+  }
+
+  /** The name of an exchange. */
+  exchange(name: string): string | undefined {
+    const field = this.#table.get(name);
+    if (field === undefined || field.tag === 'S') return this.text(name);
+    const { vhost, queue } = this.#context;
+    throw new ReplyError(
+      406,
+      `invalid type '${erlangType(field)}' for arg '${name}' in queue '${queue}' in vhost '${vhost}'`,
+    );
   }
 
   overflow(): QueueSettings['overflow'] | undefined {

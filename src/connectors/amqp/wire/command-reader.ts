@@ -87,7 +87,7 @@ export class CommandReader implements FrameSink {
   }
 
   onHeartbeatFrame(channel: number): void {
-    if (channel !== 0) this.#fail(new ReplyError(505, 'type 8: heartbeat on a channel other than 0'));
+    if (channel !== 0) this.#fail(new ReplyError(505, 'type 8, all octets = <<>>'));
   }
 
   /** Reports the first fault; from then on only methods of the connection itself are passed on (its close-ok). */

@@ -1,4 +1,6 @@
+import { erlangBinary } from './erlang-terms.js';
 import {
+  CONTENT_HEADER_FIXED_BYTES,
   FRAME_BODY,
   FRAME_END,
   FRAME_HEADER,
@@ -7,8 +9,13 @@ import {
   FRAME_METHOD,
   FRAME_MIN_SIZE,
   FRAME_OVERHEAD,
+  METHOD_ID_BYTES,
 } from './frames.js';
 import { ReplyError } from './reply.js';
+
+const NO_BYTES = new Uint8Array(0);
+/** So much of a faulty frame is told. */
+const SHOWN_BYTES = 16;
 
 /** Receives frames as they are found; payloads are ranges of buffers that stay valid. */
 export interface FrameSink {
@@ -68,7 +75,9 @@ export class FrameParser {
         continue;
       }
       this.#check(type, size);
-      if (chunk[next - 1] !== FRAME_END) throw badEnd(type, chunk[next - 1]);
+      if (chunk[next - 1] !== FRAME_END) {
+        throw badEnd(type, chunk.subarray(at + FRAME_HEADER_BYTES, next - 1), chunk[next - 1]);
+      }
       this.#emit(type, channel, chunk, at + FRAME_HEADER_BYTES, next - 1);
       at = next;
     }
@@ -111,7 +120,7 @@ export class FrameParser {
     if (this.#partialFilled < partial.length) return from + taken;
     this.#partial = undefined;
     const size = partial.length - 1;
-    if (partial[size] !== FRAME_END) throw badEnd(this.#type, partial[size]);
+    if (partial[size] !== FRAME_END) throw badEnd(this.#type, partial.subarray(0, size), partial[size]);
     this.#emit(this.#type, this.#channel, partial, 0, size);
     return from + taken;
   }
@@ -120,26 +129,21 @@ export class FrameParser {
     const end = Math.min(chunk.length, from + this.#bodyLeft);
     this.#bodyLeft -= end - from;
     const closes = this.#bodyLeft === 0 && end < chunk.length;
-    if (closes && chunk[end] !== FRAME_END) throw badEnd(FRAME_BODY, chunk[end]);
+    if (closes && chunk[end] !== FRAME_END) throw badEnd(FRAME_BODY, chunk.subarray(from, end), chunk[end]);
     if (closes) this.#inBody = false;
     if (end > from || closes) this.#sink.onBodyPiece(this.#channel, chunk, from, end, closes);
     return closes ? end + 1 : end;
   }
 
   #check(type: number, size: number): void {
-    if (type !== FRAME_METHOD && type !== FRAME_HEADER && type !== FRAME_BODY && type !== FRAME_HEARTBEAT) {
-      throw new ReplyError(501, `type ${String(type)}: unknown_frame`);
-    }
     if (size > this.#payloadMax) {
-      throw new ReplyError(
-        501,
-        `type ${String(type)}: {frame_too_large,${String(size)},${String(this.#payloadMax - FRAME_OVERHEAD)}}`,
-      );
+      const largest = this.#payloadMax - FRAME_OVERHEAD;
+      throw frameError(type, NO_BYTES, `{frame_too_large,${String(size)},${String(largest)}}`);
     }
-    if (type === FRAME_HEARTBEAT && size !== 0) throw new ReplyError(501, 'type 8: heartbeat with a payload');
   }
 
   #emit(type: number, channel: number, buffer: Buffer, start: number, end: number): void {
+    if (!hasForm(type, end - start)) throw frameError(type, buffer.subarray(start, end), 'unknown_frame');
     switch (type) {
       case FRAME_METHOD:
         this.#sink.onMethodFrame(channel, buffer, start, end);
@@ -156,6 +160,30 @@ export class FrameParser {
   }
 }
 
-function badEnd(type: number, found: number | undefined): ReplyError {
-  return new ReplyError(501, `type ${String(type)}: {invalid_frame_end_marker,${String(found)}}`);
+/** Whether there are frames of that type with so large a payload. */
+function hasForm(type: number, size: number): boolean {
+  switch (type) {
+    case FRAME_METHOD:
+      return size >= METHOD_ID_BYTES;
+    case FRAME_HEADER:
+      return size >= CONTENT_HEADER_FIXED_BYTES;
+    case FRAME_BODY:
+      return true;
+    case FRAME_HEARTBEAT:
+      return size === 0;
+    default:
+      return false;
+  }
+}
+
+function badEnd(type: number, payload: Uint8Array, found: number | undefined): ReplyError {
+  return frameError(type, payload, `{invalid_frame_end_marker,${String(found)}}`);
+}
+
+/** RabbitMQ's text: what the frame began with, and what is wrong with it. */
+function frameError(type: number, payload: Uint8Array, what: string): ReplyError {
+  const all = payload.length <= SHOWN_BYTES;
+  const octets = `${all ? 'all' : `first ${String(SHOWN_BYTES)}`} octets`;
+  const shown = erlangBinary(payload.subarray(0, SHOWN_BYTES));
+  return new ReplyError(501, `type ${String(type)}, ${octets} = ${shown}: ${what}`);
 }

@@ -14,6 +14,9 @@ export const FRAME_OVERHEAD = FRAME_HEADER_BYTES + 1;
 /** Largest frame before tuning, and the smallest maximum a peer may ask for. */
 export const FRAME_MIN_SIZE = 4096;
 
+/** Class and method id at the beginning of a method frame's payload. */
+export const METHOD_ID_BYTES = 4;
+
 /** Class id, weight and body size in a content header, before the property flags. */
 export const CONTENT_HEADER_FIXED_BYTES = 12;
 

@@ -2,21 +2,21 @@ import { EndOfBytes, WireReader, WireWriter } from './bytes.js';
 import type { FieldTable } from './field-table.js';
 import { readTable, writeTable } from './field-table.js';
 import type { FieldType, Method, MethodArgs, MethodName } from './methods.js';
+import { METHOD_ID_BYTES } from './frames.js';
 import { methodNamed, shapeOf } from './methods.js';
 import { ReplyError } from './reply.js';
 
 /**
- * Reads the payload of a method frame. 503 for unknown ids, 501 for arguments too short or with bytes behind them,
+ * Reads the payload of a method frame, which holds both ids at least. 503 for unknown ids, 501 for arguments too short or with bytes behind them,
  * 502 for a malformed field table.
  */
 export function decodeMethod(buffer: Buffer, start: number, end: number): Method {
-  if (end - start < 4) throw new ReplyError(501, 'method frame without class and method id');
   const classId = buffer.readUInt16BE(start);
   const methodId = buffer.readUInt16BE(start + 2);
   const name = methodNamed(classId, methodId);
   if (name === undefined)
     throw new ReplyError(503, 'unimplemented method', { culprit: { classId, methodId } });
-  const reader = new WireReader(buffer, start + 4, end);
+  const reader = new WireReader(buffer, start + METHOD_ID_BYTES, end);
   const args = readWhole(reader, name);
   if (reader.left > 0) {
     throw new ReplyError(501, `cannot decode ${name}: bytes behind its arguments`, {

@@ -1,3 +1,4 @@
+import { ARGUMENTS_PROBES } from './arguments.js';
 import { CONSUMERS_PROBES } from './consumers.js';
 import { DEAD_LETTERS_PROBES } from './dead-letters.js';
 import { DEFAULT_QUEUE_TYPES_PROBES } from './default-queue-types.js';
@@ -6,6 +7,7 @@ import { EXCHANGE_TYPES_PROBES } from './exchange-types.js';
 import { EXCHANGES_PROBES } from './exchanges.js';
 import { BOUNDS_OF_NOTHING_PROBES } from './bounds-of-nothing.js';
 import { QUEUE_LIMITS_PROBES } from './queue-limits.js';
+import { FRAMES_PROBES } from './frames.js';
 import { HAND_OVER_PROBES } from './hand-over.js';
 import { LIMITS_PROBES } from './limits.js';
 import { PERMISSIONS_PROBES } from './permissions.js';
@@ -44,4 +46,6 @@ export const PROBES: Readonly<Record<string, Probe>> = {
   ...LIMITS_PROBES,
   ...PERMISSIONS_PROBES,
   ...REPORTS_PROBES,
+  ...ARGUMENTS_PROBES,
+  ...FRAMES_PROBES,
 };

@@ -286,7 +286,7 @@ export const REFUSALS_PROBES: Readonly<Record<string, Probe>> = {
     each(one, [() => one.call(0, 'basic.recover', { requeue: true })]),
   'a heartbeat on a channel': async (one) => {
     one.write(frame(8, 1, Buffer.alloc(0)));
-    return (await one.rest()).map((text) => text.slice(0, 25));
+    return one.rest();
   },
   'a body without header': async (one) => {
     one.write(

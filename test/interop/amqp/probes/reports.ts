@@ -59,7 +59,7 @@ export const REPORTS_PROBES: Readonly<Record<string, Probe>> = {
         two.write(frame(type, 1, Buffer.alloc(FRAME_MAX + 1000)));
         return two.answer();
       });
-      answers.push(answer.slice(0, 25));
+      answers.push(answer);
     }
     return answers;
   },

@@ -19,8 +19,9 @@ export async function queueBind(channel: AmqpChannel, args: MethodArgs<'queue.bi
   const name = queueName(channel, args.queue);
   requirePermission(host, 'write', 'queue', name);
   requirePermission(host, 'read', 'exchange', args.exchange);
-  const queue = usableQueue(channel, name);
+  // The exchange is missed first, as in RabbitMQ.
   const exchange = existingExchange(channel, args.exchange);
+  const queue = usableQueue(channel, name);
   requireTopic(host, 'read', exchange, args.routingKey);
   checkBinding(exchange, args);
   const binding: Binding = {
