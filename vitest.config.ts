@@ -7,6 +7,7 @@ const asked = process.env;
 const withPythonSdk = asked['POLYMQ_PYTHON_SDK'] !== undefined;
 const withGoogleClients = asked['POLYMQ_GOOGLE_CLIENTS'] !== undefined;
 const withTerraform = asked['POLYMQ_TERRAFORM_PROVIDER'] !== undefined;
+const withTerraformMirror = asked['POLYMQ_TERRAFORM_MIRROR'] !== undefined;
 const withOtherSdks = asked['POLYMQ_EXAMPLES'] === 'all';
 
 export default defineConfig({
@@ -43,6 +44,7 @@ export default defineConfig({
             ...(withOtherSdks ? [] : ['test/interop/aws/other-sdks.test.ts']),
             ...(withPythonSdk ? [] : ['test/interop/native/python-sdk.test.ts']),
             ...(withGoogleClients ? [] : ['test/interop/gcp/google-clients.test.ts']),
+            ...(withTerraformMirror ? [] : ['test/interop/aws/terraform.test.ts']),
             ...(withTerraform ? [] : ['test/interop/gcp/terraform.test.ts']),
           ],
           testTimeout: 120_000,

@@ -184,17 +184,21 @@ export const snsInput = fc.record(
   { requiredKeys: [] },
 );
 
+/** What is done to bytes on their way. */
+export interface Damage {
+  readonly at: number;
+  readonly byte: number;
+  readonly kind: string;
+}
+
 /** Bytes with some of them changed, cut or doubled. */
-export const damage = fc.record({
+export const damage: fc.Arbitrary<Damage> = fc.record({
   at: fc.nat(),
   byte: fc.nat(255),
   kind: fc.constantFrom('change', 'cut', 'double', 'none'),
 });
 
-export function damaged(
-  bytes: Buffer,
-  how: { readonly at: number; readonly byte: number; readonly kind: string },
-): Buffer {
+export function damaged(bytes: Buffer, how: Damage): Buffer {
   if (bytes.length === 0 || how.kind === 'none') return bytes;
   const at = how.at % bytes.length;
   if (how.kind === 'cut') return bytes.subarray(0, at);
@@ -250,7 +254,7 @@ export function signed(
 }
 
 /** The text with one thing done to it that a header can still carry. */
-export function damagedHeader(header: string, how: { at: number; byte: number; kind: string }): string {
+export function damagedHeader(header: string, how: Damage): string {
   const at = how.at % header.length;
   if (how.kind === 'none') return header;
   if (how.kind === 'cut') return header.slice(0, at).trim();
