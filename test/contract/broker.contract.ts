@@ -295,6 +295,18 @@ export function brokerContract(name: string, factory: () => Promise<BrokerHarnes
         expect(await f.ready()).toEqual(['5']);
       });
 
+      it('keeps the order of what is due at the same time', async () => {
+        await f.create(dead);
+        await f.create(queue, { deadLetter: { target: { channel: dead }, reasons: ['expired'] } });
+        const texts = Array.from({ length: 9 }, (_, i) => String(i));
+        await f.broker.send(texts.map((body) => message(body, { policy: { delayMs: 500 } })));
+        await f.broker.send(texts.map((body) => message(body, { policy: { expirationMs: 500 } })));
+        f.harness.clock.advance(500);
+        await f.broker.lettersInto(dead);
+        expect((await f.receive({ max: 20 })).map(text)).toEqual(texts);
+        expect((await f.receive({ channel: dead, max: 20 })).map(text)).toEqual(texts);
+      });
+
       it('counts nothing whose delay is longer than the queue keeps', async () => {
         await f.create(queue, { retentionMs: 10_000 });
         await f.broker.send([message('late', { policy: { delayMs: 12_000 } })]);

@@ -7,6 +7,7 @@ import { notOwner } from '../ports/tenure.js';
 import type { GiveBack } from '../partition/records.js';
 import { dropsHead } from './bounds.js';
 import type { DeadLetters } from './dead-letters.js';
+import { takeDue } from './due-slots.js';
 import type { EarlyDelivery } from './early-deliveries.js';
 import type { Effects } from './effects.js';
 import type { Family, Queue } from './family.js';
@@ -339,27 +340,33 @@ export class Settlements {
     const store = this.#core.queues;
     const { table, deadlines } = store;
     const expired = new Map<Family, number[]>();
-    for (let slot = deadlines.pop(now); slot >= 0; slot = deadlines.pop(now)) {
-      const queue = store.byId.get(table.queue(slot));
-      if (queue === undefined || table.sequence(slot) < queue.family.rewoundBelow) continue;
-      const state = table.state(slot);
-      if (store.early.at(slot) !== undefined) deadlines.set(slot, now + NOT_DURABLE_RETRY_MS);
-      else if (state === State.delayed) {
-        if (store.wasOut(slot)) store.endDelay(queue, slot);
-        else this.#join(queue, slot);
-      } else if (state === State.ready) {
-        // Its delay is over in this turn: whoever waits comes first, and then its life ends if that is over, too.
-        if (store.landed.has(slot)) continue;
-        // Neither: the settings have changed since its clock was set.
-        if (!this.#deadLetters.endLife(queue, slot, { now })) store.armLife(queue.family, slot);
-      } else if (state === State.inFlight) {
-        const slots = expired.get(queue.family);
-        if (slots === undefined) expired.set(queue.family, [slot]);
-        else slots.push(slot);
-      }
-    }
+    // What is put back may be due at once.
+    for (let due = takeDue(deadlines, table, now); due.length > 0; due = takeDue(deadlines, table, now))
+      for (const slot of due) this.#end(slot, now, expired);
     for (const [family, slots] of expired) {
       this.giveBack(family, slots, { kind: 'nack', to: family.settings.expiredLeaseTo });
+    }
+  }
+
+  /** The time of a message is over, for what it is in. `expired` gets the leases. */
+  #end(slot: number, now: number, expired: Map<Family, number[]>): void {
+    const store = this.#core.queues;
+    const queue = store.byId.get(store.table.queue(slot));
+    if (queue === undefined || store.table.sequence(slot) < queue.family.rewoundBelow) return;
+    const state = store.table.state(slot);
+    if (store.early.at(slot) !== undefined) store.deadlines.set(slot, now + NOT_DURABLE_RETRY_MS);
+    else if (state === State.delayed) {
+      if (store.wasOut(slot)) store.endDelay(queue, slot);
+      else this.#join(queue, slot);
+    } else if (state === State.ready) {
+      // Its delay is over in this turn: whoever waits comes first, and then its life ends if that is over, too.
+      if (store.landed.has(slot)) return;
+      // Neither: the settings have changed since its clock was set.
+      if (!this.#deadLetters.endLife(queue, slot, { now })) store.armLife(queue.family, slot);
+    } else if (state === State.inFlight) {
+      const slots = expired.get(queue.family);
+      if (slots === undefined) expired.set(queue.family, [slot]);
+      else slots.push(slot);
     }
   }
 

@@ -404,12 +404,15 @@ export class QueueModel {
   /** After a restart: what lived in memory is gone, leases without an end had a holder that is gone. */
   restart(): void {
     for (const [name, settings] of [...this.queues]) if (!settings.durable) this.drop(name);
-    for (const m of [...this.messages.values()]) {
-      if (m.state !== 'inFlight' || m.leaseEndsAt > 0) continue;
+    this.startStep();
+    const endless = [...this.messages.values()].filter((m) => m.state === 'inFlight' && m.leaseEndsAt === 0);
+    for (const m of endless.sort((a, b) => a.sequence - b.sequence)) {
       // What leaves its queue does so at the first sweep, when the routers are there.
       if (this.overLimit(m) || (m.expiresAt > 0 && m.expiresAt <= this.now)) m.leaseEndsAt = this.now;
-      else m.state = 'ready';
+      else this.#makeReady(m, true);
     }
+    // What came back may be too much.
+    this.trim();
   }
 
   /** Whether a channel may hand out anything now: an ordered one only when nothing of it is out. */
