@@ -243,7 +243,7 @@ export class AwsEndpoint implements CallHost {
     const isJson = acceptsJson(exchange.header('accept'));
     const text = isJson
       ? writeQueryJsonFault(fault, requestId)
-      : writeXmlFault(fault, NAMESPACE[service], requestId);
+      : writeXmlFault(fault, { namespace: NAMESPACE[service], requestId, detailed: service === 'sqs' });
     const type = isJson ? PLAIN_JSON_TYPE : XML_TYPE;
     exchange.reply(fault.kind.status, ['Content-Type', type, 'x-amzn-RequestId', requestId], text);
   }

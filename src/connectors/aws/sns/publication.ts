@@ -3,6 +3,7 @@ import { optionalText } from '../input.js';
 import type { Input } from '../input.js';
 import type { Call } from '../operation.js';
 import { contentDedupId } from '../sqs/outgoing-message.js';
+import { traceOf } from '../trace.js';
 import { attributeSize } from '../wire/message-attributes.js';
 import type { MessageAttribute } from '../wire/message-attributes.js';
 import { isLegalId } from '../wire/text.js';
@@ -13,7 +14,6 @@ import type { Topic } from './topic-registry.js';
 /** Message and attributes together: SNS did not follow SQS to a megabyte. */
 export const MESSAGE_BYTES_MAX = 262_144;
 const SUBJECT_CHARS_MAX = 100;
-const TRACE_HEADER_CHARS_MAX = 1_024;
 // eslint-disable-next-line no-control-regex -- control characters are what a subject may not hold
 const NOT_SUBJECT = /[\u0000-\u001f\u007f]/;
 
@@ -68,7 +68,6 @@ export function readPublication(call: Call, topic: Topic, input: Input, position
   if (bytes > MESSAGE_BYTES_MAX) throw invalidSnsParameter('Message too long');
   const ids = readFifoIds(topic, input, text);
   const structured = readStructure(text, optionalText(input, 'MessageStructure'));
-  const trace = call.header('x-amzn-trace-id');
   return {
     messageId: call.services.ids.uuid(),
     timestamp: call.services.clock.now(),
@@ -78,7 +77,7 @@ export function readPublication(call: Call, topic: Topic, input: Input, position
     attributes,
     senderId: call.senderId,
     ...ids,
-    traceHeader: trace !== undefined && trace.length <= TRACE_HEADER_CHARS_MAX ? trace : undefined,
+    traceHeader: traceOf(call),
     sequenceNumber: undefined,
     bytes,
     values: new FilterValues(attributes),

@@ -9,7 +9,8 @@ const NAME_CHARS_MAX = 256;
 const TYPE_CHARS_MAX = 256;
 const NUMBER_DIGITS_MAX = 38;
 
-const NAME = /^[A-Za-z0-9_.-]+$/;
+/** Letters and digits of any alphabet, though AWS's documentation names those of ASCII alone. */
+const NAME = /^[\p{L}\p{Nd}_.-]+$/u;
 const RESERVED = /^(aws|amazon)\./i;
 const TYPE = /^(String|Number|Binary)(\..+)?$/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?$/;

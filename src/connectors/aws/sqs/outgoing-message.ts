@@ -5,6 +5,7 @@ import { faultOf, invalidParameterValue, invalidValue, missingParameter, SQS_FAU
 import { optionalInteger, optionalText } from '../input.js';
 import type { Input } from '../input.js';
 import type { AwsServices, Call } from '../operation.js';
+import { traceOf } from '../trace.js';
 import { AwsFault } from '../wire/fault.js';
 import { jsonString } from '../wire/json.js';
 import type { StringField } from '../wire/json.js';
@@ -41,6 +42,18 @@ export interface SentMessage {
   readonly SequenceNumber: string | undefined;
 }
 
+/** A message is over its queue's limit. AWS says it in other words where it is one of a batch. */
+export class MessageTooLong extends AwsFault {
+  readonly ofBatch: AwsFault;
+
+  constructor(bytesMax: number) {
+    const reason = `Reason: Message must be shorter than ${bytesMax} bytes.`;
+    const fault = invalidParameterValue(`One or more parameters are invalid. ${reason}`);
+    super(fault.kind, fault.message);
+    this.ofBatch = invalidParameterValue(`One or more parameters cannot be validated. ${reason}`);
+  }
+}
+
 /** Checks one message and builds it; `plainBody`: its body as it stands in the request. Throws the faults of SendMessage. */
 export function prepareMessage(
   call: Call,
@@ -57,9 +70,7 @@ export function prepareMessage(
   let bytes = body.length;
   for (const attribute of attributes) bytes += attributeSize(attribute);
   if (bytes > queue.messageBytesMax) {
-    throw invalidParameterValue(
-      `One or more parameters are invalid. Reason: Message must be shorter than ${queue.messageBytesMax} bytes.`,
-    );
+    throw new MessageTooLong(queue.messageBytesMax);
   }
   const { groupId, dedupId } = readFifoIds(queue, input, body);
   const delayMs = readDelayMs(queue, input);
@@ -67,6 +78,7 @@ export function prepareMessage(
   const bodyMd5 = md5Hex(body);
   const canonical = attributes.length === 0 ? undefined : encodeAttributes(attributes);
   const canonicalMd5 = canonical === undefined ? undefined : md5Hex(canonical);
+  const trace = traceHeader ?? traceOf(call);
   const origin = encodeOrigin({
     messageId,
     bodyMd5,
@@ -75,7 +87,7 @@ export function prepareMessage(
     senderId: call.senderId,
     groupId,
     dedupId,
-    traceHeader,
+    traceHeader: trace,
     topicArn: undefined,
     subject: undefined,
     attributes: canonical,

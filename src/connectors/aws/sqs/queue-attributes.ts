@@ -151,8 +151,8 @@ export function mergeAttributes(
     if (value === '') Reflect.deleteProperty(out, name);
     else out[name] = value;
   }
-  // One kind of encryption at a time: what is chosen last takes the other's place.
-  if ((changes.get('KmsMasterKeyId') ?? '') !== '') Reflect.deleteProperty(out, 'SqsManagedSseEnabled');
+  // One kind of encryption at a time: what is chosen last takes the other's place, for good.
+  if ((changes.get('KmsMasterKeyId') ?? '') !== '') out['SqsManagedSseEnabled'] = 'false';
   if (changes.get('SqsManagedSseEnabled') === 'true') Reflect.deleteProperty(out, 'KmsMasterKeyId');
   if (out['FifoThroughputLimit'] === 'perMessageGroupId' && out['DeduplicationScope'] !== 'messageGroup') {
     throw new AwsFault(
@@ -171,9 +171,12 @@ export function effectiveAttribute(
   fifo: boolean,
 ): string | undefined {
   const own = attributes[name];
+  if (name === 'KmsDataKeyReusePeriodSeconds') {
+    // There is none without a key.
+    return attributes['KmsMasterKeyId'] === undefined ? undefined : (own ?? '300');
+  }
   if (own !== undefined) return own;
   if (name === 'SqsManagedSseEnabled' && attributes['KmsMasterKeyId'] !== undefined) return 'false';
-  if (name === 'KmsDataKeyReusePeriodSeconds' && attributes['KmsMasterKeyId'] !== undefined) return '300';
   const rule = RULES.get(name);
   return fifo ? rule?.fifo : rule?.standard;
 }

@@ -33,7 +33,8 @@ export class ReceivedMessage {
       channel: delivery.channel,
       sequence: delivery.sequence,
       attempt: delivery.attempt,
-      leaseEndsAt: delivery.leaseEndsAt ?? 0,
+      // Handed out to nobody: its lease was over when it began.
+      leaseEndsAt: view.leaseMs === 0 ? 0 : (delivery.leaseEndsAt ?? 0),
       leaseSeconds: Math.ceil(view.leaseMs / 1000),
     });
     this.MD5OfBody = seen.bodyMd5;

@@ -7,6 +7,7 @@ import { AwsFault } from '../wire/fault.js';
 import { flatList, scalar, structure } from '../wire/shape.js';
 import {
   bodiesOf,
+  MessageTooLong,
   noDeduplicationId,
   prepareMessage,
   sentFieldsJson,
@@ -104,7 +105,7 @@ function prepareAll(
       prepared.push({ id, message });
       bytes += message.bytes;
     } catch (error) {
-      failed.push(failedEntry(id, faultOf('sqs', error)));
+      failed.push(failedEntry(id, error instanceof MessageTooLong ? error.ofBatch : faultOf('sqs', error)));
       const body = plainBody ?? input['MessageBody'];
       if (typeof body === 'string') bytes += Buffer.byteLength(body);
       else if (Buffer.isBuffer(body)) bytes += body.length;

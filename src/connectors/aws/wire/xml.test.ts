@@ -50,9 +50,10 @@ describe('XML of the Query protocol', () => {
 
   it('writes faults with the Query code, side and text', () => {
     const kind = { type: 'QueueDoesNotExist', code: 'AWS.X', status: 400, modelled: true };
-    const text = writeXmlFault(new AwsFault(kind, 'json text', 'query <text>'), 'urn:x', 'r-1');
+    const sqs = { namespace: 'urn:x', requestId: 'r-1', detailed: true };
+    const text = writeXmlFault(new AwsFault(kind, 'json text', 'query <text>'), sqs);
     expect(text).toContain('<Type>Sender</Type><Code>AWS.X</Code><Message>query &lt;text&gt;</Message>');
-    const receiver = writeXmlFault(new AwsFault({ ...kind, status: 503 }, 'm'), 'urn:x', 'r-1');
+    const receiver = writeXmlFault(new AwsFault({ ...kind, status: 503 }, 'm'), sqs);
     expect(receiver).toContain('<Type>Receiver</Type>');
   });
 });

@@ -39,24 +39,36 @@ export function writeXmlAnswer(answer: XmlAnswer): string {
   const result =
     output === undefined
       ? ''
-      : `<${operation}Result>${writeStructure(asObject(answer.result), output)}</${operation}Result>`;
+      : element(`${operation}Result`, writeStructure(asObject(answer.result), output));
   return (
     `<?xml version="1.0"?><${operation}Response xmlns="${answer.namespace}">${result}` +
     `<ResponseMetadata><RequestId>${answer.requestId}</RequestId></ResponseMetadata></${operation}Response>`
   );
 }
 
-/** A refusal in the Query protocol. */
-export function writeXmlFault(fault: AwsFault, namespace: string, requestId: string): string {
+/** A refusal in the Query protocol. SQS has a detail in it, which is always empty; others have none. */
+export function writeXmlFault(
+  fault: AwsFault,
+  {
+    namespace,
+    requestId,
+    detailed,
+  }: Pick<XmlAnswer, 'namespace' | 'requestId'> & { readonly detailed: boolean },
+): string {
   return (
     `<?xml version="1.0"?><ErrorResponse xmlns="${namespace}"><Error><Type>${faultSide(fault)}</Type>` +
-    `<Code>${escapeXml(fault.kind.code)}</Code><Message>${escapeXml(fault.queryMessage)}</Message><Detail/></Error>` +
+    `<Code>${escapeXml(fault.kind.code)}</Code><Message>${escapeXml(fault.queryMessage)}</Message>${detailed ? '<Detail/>' : ''}</Error>` +
     `<RequestId>${requestId}</RequestId></ErrorResponse>`
   );
 }
 
 function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** AWS closes what is empty where it opens it. */
+function element(name: string, content: string): string {
+  return content === '' ? `<${name}/>` : `<${name}>${content}</${name}>`;
 }
 
 function writeStructure(value: Readonly<Record<string, unknown>>, shape: StructureShape): string {
@@ -71,9 +83,9 @@ function writeStructure(value: Readonly<Record<string, unknown>>, shape: Structu
 function writeField(name: string, value: unknown, shape: Shape): string {
   switch (shape.kind) {
     case 'scalar':
-      return `<${name}>${escapeXml(String(value))}</${name}>`;
+      return element(name, escapeXml(String(value)));
     case 'structure':
-      return `<${name}>${writeStructure(asObject(value), shape)}</${name}>`;
+      return element(name, writeStructure(asObject(value), shape));
     case 'list':
       return writeList(name, value as readonly unknown[], shape);
     case 'map':
@@ -84,7 +96,7 @@ function writeField(name: string, value: unknown, shape: Shape): string {
 function writeList(name: string, items: readonly unknown[], shape: ListShape): string {
   let out = '';
   for (const item of items) out += writeField(shape.flat ?? 'member', item, shape.item);
-  return shape.flat === undefined ? `<${name}>${out}</${name}>` : out;
+  return shape.flat === undefined ? element(name, out) : out;
 }
 
 function writeMap(name: string, map: Readonly<Record<string, unknown>>, shape: MapShape): string {
@@ -95,5 +107,5 @@ function writeMap(name: string, map: Readonly<Record<string, unknown>>, shape: M
       `<${entryName}><${shape.keyName}>${escapeXml(key)}</${shape.keyName}>` +
       `${writeField(shape.valueName, value, shape.value)}</${entryName}>`;
   }
-  return shape.flat === undefined ? `<${name}>${out}</${name}>` : out;
+  return shape.flat === undefined ? element(name, out) : out;
 }
