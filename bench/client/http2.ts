@@ -51,7 +51,7 @@ interface Stream extends GrpcHandlers {
   readonly id: number;
   sendWindow: number;
   received: number;
-  partial: Uint8Array | undefined;
+  partial: { bytes: Uint8Array; filled: number } | undefined;
   headerParts: Uint8Array[];
   headersEndStream: boolean;
   waiting: { bytes: Uint8Array; end: boolean }[];
@@ -268,15 +268,37 @@ export class GrpcConnection {
   }
 
   #messages(stream: Stream, chunk: Uint8Array): void {
-    let bytes = stream.partial === undefined ? chunk : Buffer.concat([stream.partial, chunk]);
-    stream.partial = undefined;
-    while (bytes.length >= GRPC_HEAD_BYTES) {
-      const length = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).readUInt32BE(1);
-      if (bytes.length < GRPC_HEAD_BYTES + length) break;
-      stream.onMessage(bytes.subarray(GRPC_HEAD_BYTES, GRPC_HEAD_BYTES + length));
-      bytes = bytes.subarray(GRPC_HEAD_BYTES + length);
+    let at = 0;
+    while (at < chunk.length) {
+      const { partial } = stream;
+      if (partial === undefined && chunk.length - at >= GRPC_HEAD_BYTES) {
+        const end = at + GRPC_HEAD_BYTES + messageBytes(chunk, at);
+        if (end <= chunk.length) {
+          stream.onMessage(chunk.subarray(at + GRPC_HEAD_BYTES, end));
+          at = end;
+          continue;
+        }
+      }
+      at = this.#gather(stream, chunk, at);
     }
-    if (bytes.length > 0) stream.partial = bytes;
+  }
+
+  /** Takes a part of a message that comes in several frames: copied once, however many they are. */
+  #gather(stream: Stream, chunk: Uint8Array, at: number): number {
+    const partial = (stream.partial ??= { bytes: new Uint8Array(GRPC_HEAD_BYTES), filled: 0 });
+    const taken = Math.min(partial.bytes.length - partial.filled, chunk.length - at);
+    partial.bytes.set(chunk.subarray(at, at + taken), partial.filled);
+    partial.filled += taken;
+    if (partial.filled === GRPC_HEAD_BYTES && partial.bytes.length === GRPC_HEAD_BYTES) {
+      const whole = Buffer.allocUnsafe(GRPC_HEAD_BYTES + messageBytes(partial.bytes, 0));
+      whole.set(partial.bytes);
+      partial.bytes = whole;
+    }
+    if (partial.filled === partial.bytes.length) {
+      stream.partial = undefined;
+      stream.onMessage(partial.bytes.subarray(GRPC_HEAD_BYTES));
+    }
+    return at + taken;
   }
 
   #headerBlock(type: number, flags: number, id: number, payload: Buffer): void {
@@ -349,6 +371,11 @@ function decodeMessage(text: string | undefined): string | undefined {
   return text?.replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, (part) =>
     Buffer.from(part.replaceAll('%', ''), 'hex').toString('utf8'),
   );
+}
+
+/** Length of the message whose head stands at `at`. */
+function messageBytes(bytes: Uint8Array, at: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset + at + 1, 4).getUint32(0);
 }
 
 function grpcMessage(message: Uint8Array): Buffer {
