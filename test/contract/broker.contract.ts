@@ -295,6 +295,18 @@ export function brokerContract(name: string, factory: () => Promise<BrokerHarnes
         expect(await f.ready()).toEqual(['5']);
       });
 
+      it('says that a settlement is durable when it is, also to who asks a second time', async () => {
+        await f.create(queue);
+        await f.send('1', '2');
+        const tokens = await f.receive();
+        const settle = (durable: boolean): Promise<unknown> =>
+          f.broker.settle({ tokens, settlement: { kind: 'ack' }, durable });
+        expect(await settle(false)).toEqual({ refused: [] });
+        expect(await settle(true)).toEqual({ refused: [0, 1] });
+        f.broker = await f.harness.crash();
+        expect(f.broker.queueStats(queue)).toMatchObject({ ready: 0, inFlight: 0 });
+      });
+
       it('keeps the order of what is due at the same time', async () => {
         await f.create(dead);
         await f.create(queue, { deadLetter: { target: { channel: dead }, reasons: ['expired'] } });

@@ -77,6 +77,12 @@ describe('pipeline', () => {
     commit();
     expect(await entries()).toEqual(['xy', 'z']);
     expect(said).toContain('xy committed');
+    // `z` is written and not forced: whoever wants to know it on disk has that done.
+    pipeline.whenDurable(operation(said, 'z'));
+    expect(said.at(-1)).not.toBe('z committed');
+    await turn();
+    commit();
+    expect(said).toContain('z committed');
     pipeline.whenDurable(operation(said, 'nothing'));
     expect(said.at(-1)).toBe('nothing committed');
   });

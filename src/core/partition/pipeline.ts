@@ -83,6 +83,8 @@ export class Pipeline implements JournalListener {
   #messages = 0;
   #setAside = 0;
   #committedBelow: Position | undefined;
+  /** The newest entry was not forced: when it is written it is not on disk. */
+  #loose = false;
   #closed: BrokerError | undefined;
   // Entries that must be written before anything else: they say what already holds, and their commit failed.
   readonly #again: Lasting[] = [];
@@ -120,8 +122,14 @@ export class Pipeline implements JournalListener {
   /** Appends the open entry of `writer`; `operation` hears what becomes of it. */
   append(writer: EntryWriter, forced: boolean, operation: PendingOperation | undefined): Position {
     if (this.#again.length > 0) this.#writeAgain();
-    const position = this.#journal.append(writer.take(), forced);
+    const position = this.#write(writer.take(), forced);
     if (operation !== undefined) this.#expect(operation, position);
+    return position;
+  }
+
+  #write(entry: Uint8Array, forced: boolean): Position {
+    const position = this.#journal.append(entry, forced);
+    this.#loose = !forced;
     return position;
   }
 
@@ -133,7 +141,7 @@ export class Pipeline implements JournalListener {
       this.writeAgain(entry);
       settled();
     };
-    const position = this.#journal.append(entry, false);
+    const position = this.#write(entry, false);
     this.#expect({ position, commit: settled, lose }, position);
   }
 
@@ -150,7 +158,7 @@ export class Pipeline implements JournalListener {
   }
 
   #lasting(lasting: Lasting): Position {
-    const position = this.#journal.append(lasting.entry, lasting.forced);
+    const position = this.#write(lasting.entry, lasting.forced);
     lasting.placed?.(position);
     this.#expect(new LastingOperation(lasting, this.#again), position);
     return position;
@@ -216,6 +224,7 @@ export class Pipeline implements JournalListener {
 
   /** `operation` hears when everything said so far is durable. */
   whenDurable(operation: PendingOperation): void {
+    if (this.#loose || this.#again.length > 0) this.side(0);
     if (this.#side.open) this.forceSide(operation);
     else this.afterPending(operation);
   }
@@ -280,6 +289,8 @@ export class Pipeline implements JournalListener {
     if (this.#closed !== undefined) this.#refuseAgain(this.#closed);
     this.#compact();
     if (this.#pending.length === 0) this.#committedBelow = undefined;
+    // What was to force it is gone.
+    this.#loose = true;
     this.#afterCommit();
   }
 
