@@ -32,7 +32,7 @@ export interface Exercise {
   summary(): string;
 }
 
-/** Longest wait for a message that a lease of the life before may keep back. */
+/** Longest wait for a message that a lease of the life before may keep back; checks that take longer leases wait longer. */
 const LEASE_WAIT_MS = 60_000;
 /** More than this between two looks and the machine, or this process, stood still: nobody could have answered. */
 const LOOK_MS_MAX = 1_000;
@@ -58,19 +58,44 @@ export class Patience {
   }
 }
 
-/** Messages that `channels` still hold in any state. */
-export async function waiting(life: Life, channels: readonly string[]): Promise<number> {
-  const answer = await fetch(`http://127.0.0.1:${life.port('api')}/api/v1/queues`);
-  const { queues } = (await answer.json()) as { queues: readonly QueueFigures[] };
-  const ours = queues.filter(({ channel }) => channels.includes(channel));
-  return ours.reduce((sum, { ready, delayed, inFlight }) => sum + ready + delayed + inFlight, 0);
+/** Whether `channels` hold no message any more in whatever state, by the broker's own word. */
+export async function areEmpty(life: Life, channels: readonly string[]): Promise<boolean> {
+  for (const channel of channels) {
+    const path = `/api/v1/queues?prefix=${encodeURIComponent(channel)}`;
+    const answer = await fetch(`http://127.0.0.1:${life.port('api')}${path}`);
+    const { queues } = (await answer.json()) as { queues: readonly QueueFigures[] };
+    // Bytes, for they count what is on its way from the disk to a receiver, too.
+    if (queues.some((queue) => queue.channel === channel && queue.bytes > 0)) return false;
+  }
+  return true;
 }
 
 interface QueueFigures {
   readonly channel: string;
-  readonly ready: number;
-  readonly delayed: number;
-  readonly inFlight: number;
+  readonly bytes: number;
+}
+
+/** Calls `step` until nothing must come any more and `channels` are empty; throws a `Violation` when that does not happen. */
+export async function drain(
+  life: Life,
+  queue: {
+    readonly channels: readonly string[];
+    readonly patience: Patience;
+    readonly complete: () => boolean;
+  },
+  step: () => Promise<unknown>,
+): Promise<void> {
+  const { channels, patience, complete } = queue;
+  for (;;) {
+    const isComplete = complete();
+    if (isComplete && (await areEmpty(life, channels))) return;
+    if (patience.isOver) {
+      // What is missing says more than that something is left.
+      if (!isComplete) return;
+      throw new Violation(`${channels.join(', ')}: does not run empty`);
+    }
+    await step();
+  }
 }
 
 export function sleep(ms: number): Promise<void> {

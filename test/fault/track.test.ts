@@ -158,15 +158,42 @@ describe('an acknowledged message after a kill', () => {
     expect(track.complete).toBe(true);
   });
 
-  it('is not waited for without end, nor allowed without end', () => {
+  it('may come back for as long as nobody emptied its queue, however many kills that is', () => {
     const { track, sequence, hold, pass, restart } = world();
     track.receive(sequence, hold());
     track.acking(sequence);
-    for (let kill = 0; kill < 9; kill++) restart();
-    expect(track.size).toBe(1);
-    pass(200_001);
+    for (let kill = 0; kill < 20; kill++) {
+      // Checks that were cut short.
+      restart();
+      pass(600_000);
+    }
+    track.receive(sequence, hold());
+  });
+
+  it('is gone for good when it did not come by the time its queue was empty', () => {
+    const { track, sequence, hold, restart } = world();
+    track.receive(sequence, hold());
+    track.acking(sequence);
+    const unconfirmed = track.send();
     restart();
-    expect(() => track.receive(sequence, hold())).toThrow('gone for good');
+    track.finishDrain();
+    expect(track.size).toBe(0);
+    expect(() => track.receive(sequence, hold())).toThrow('it did not come when its queue was emptied');
+    restart();
+    expect(() => track.receive(unconfirmed, hold())).toThrow('gone for good');
+  });
+
+  it('that came once more is settled like any other', () => {
+    const { track, sequence, hold, restart, prove } = world();
+    track.receive(sequence, hold());
+    track.acking(sequence);
+    restart();
+    track.receive(sequence, hold());
+    track.acked(sequence);
+    track.finishDrain();
+    prove();
+    restart();
+    expect(() => track.receive(sequence, hold())).toThrow('its acknowledgement was taken');
   });
 });
 

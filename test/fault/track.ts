@@ -12,9 +12,6 @@ interface Fate {
   heldUntil: number | undefined;
   /** Came already since the last restart while everything is being drained. */
   drained: boolean;
-  /** Kills survived without being required, and when it was not required any more. Unix ms. */
-  kills: number;
-  undecidedSince: number;
 }
 
 /** What a receiver may count on: a message is nobody else's for so long. */
@@ -32,10 +29,6 @@ export interface TrackOptions {
   readonly now?: () => number;
 }
 
-/** A message that nobody confirmed may show up for this many kills and this long (leases keep it back), not later. */
-const UNDECIDED_KILLS_MAX = 8;
-const UNDECIDED_MS_MAX = 200_000;
-
 /** A broken promise. */
 export class Violation extends Error {
   override readonly name = 'Violation';
@@ -47,7 +40,8 @@ export class Violation extends Error {
  * A message that was received comes a second time only after a kill, or when its lease may have ended: never sooner, whatever
  * stood still. Its acknowledgement counts when the broker had taken it before the lease can have ended: from then on it does not
  * come again in this life, nor in a later one when a send that began afterwards was confirmed. One that was taken later, or may
- * not have been taken at all, decides nothing.
+ * not have been taken at all, decides nothing: such a message, like one whose send was not confirmed, may be there after the next
+ * kill or not. Which of the two is decided by the next check that empties the queue: what did not come by then never does.
  */
 export class Track {
   readonly name: string;
@@ -86,8 +80,6 @@ export class Track {
       takenAt: undefined,
       heldUntil: undefined,
       drained: false,
-      kills: 0,
-      undecidedSince: this.#now(),
     });
     return sequence;
   }
@@ -130,7 +122,6 @@ export class Track {
   acking(sequence: number): void {
     const fate = this.#fates.get(sequence);
     if (fate === undefined) return;
-    if (fate.required) fate.undecidedSince = this.#now();
     fate.acking = true;
     fate.required = false;
   }
@@ -152,15 +143,13 @@ export class Track {
       if (fate.required) continue;
       const isSettled = fate.takenAt !== undefined && this.#timeline.proves(fate.takenAt);
       fate.takenAt = undefined;
-      const overdue = ++fate.kills > UNDECIDED_KILLS_MAX;
-      if (isSettled || (overdue && this.#now() > fate.undecidedSince + UNDECIDED_MS_MAX)) {
-        this.#fates.delete(sequence);
-        const why = isSettled
-          ? 'its acknowledgement was taken'
-          : 'it was not confirmed, or half acknowledged';
-        this.#settled.set(sequence, `${why}, which was settled at kill ${this.#killed}`);
-      }
+      if (isSettled) this.#settle(sequence, 'its acknowledgement was taken');
     }
+  }
+
+  #settle(sequence: number, why: string): void {
+    this.#fates.delete(sequence);
+    this.#settled.set(sequence, `${why}, which was settled after kill ${this.#killed}`);
   }
 
   /** From now on everything is received, until `finishDrain`. */
@@ -178,13 +167,18 @@ export class Track {
     return this.#open === 0;
   }
 
-  /** Throws when something that must be there has not come. */
+  /**
+   * The queue is empty, by the broker's own word. Throws when something that must be there has not come. What else did not come
+   * is not in the store that this life began with, so no later life has it either.
+   */
   finishDrain(): void {
     const missing = [...this.#fates].filter(([, fate]) => fate.required && !fate.drained).map(([one]) => one);
     if (missing.length > 0) {
       const some = missing.slice(0, 10).join(', ');
       throw new Violation(`${this.name}: ${missing.length} confirmed messages are lost: ${some}`);
     }
+    for (const [sequence, { drained }] of this.#fates)
+      if (!drained) this.#settle(sequence, 'it did not come when its queue was emptied');
     this.#draining = false;
   }
 }

@@ -1,11 +1,12 @@
 import { AmqpConnection } from '../../../bench/client/amqp.js';
 import { publishTemplate, type PublishTemplate } from '../../../bench/client/amqp-frames.js';
 import { bodyText, readSequence, writeSequence } from '../../../bench/client/body.js';
-import { Patience, sleep, type Exercise, type Life } from '../exercise.js';
+import { drain, Patience, sleep, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { OrderCheck, Track, Violation } from '../track.js';
 
 const QUEUE = 'fault';
+const CHANNEL = 'amqp.default.fault';
 const UNCONFIRMED_MAX = 500;
 const PREFETCH = 200;
 const SYNC_MS = 25;
@@ -60,11 +61,15 @@ export class AmqpExercise implements Exercise {
     });
     await connection.prefetch(PREFETCH);
     await connection.consume(QUEUE);
-    const patience = new Patience();
-    while (failure === undefined && !this.#track.complete && !patience.isOver) await sleep(5);
-    // Unconfirmed messages that came through may be behind; the count of a drained queue is 0.
-    while (failure === undefined && (await connection.declareQueue(QUEUE, true)) > 0) await sleep(5);
-    await sleep(50);
+    const queue = {
+      channels: [CHANNEL],
+      patience: new Patience(),
+      complete: () => failure !== undefined || this.#track.complete,
+    };
+    await drain(life, queue, async () => {
+      if (failure !== undefined) throw failure as Error;
+      await sleep(20);
+    });
     if (failure === undefined) await this.#sync(connection, acked);
     const thrown = failure;
     failure = 'closed by the test';

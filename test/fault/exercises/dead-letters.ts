@@ -1,6 +1,6 @@
 import { readSequence } from '../../../bench/client/body.js';
 import { NativeConnection } from '../../../bench/client/native.js';
-import { sleep, untilDead, type Exercise, type Life } from '../exercise.js';
+import { drain, Patience, sleep, untilDead, type Exercise, type Life } from '../exercise.js';
 import { NativePoller } from '../native-poller.js';
 import { NativeSender } from '../native-sender.js';
 import type { Timeline } from '../timeline.js';
@@ -51,17 +51,10 @@ export class DeadLetterExercise implements Exercise {
     this.#track.beginDrain();
     const connection = await NativeConnection.open(life.port('native-grpc'));
     const poller = new NativePoller(connection);
-    for (const queue of [QUEUE, DEAD]) {
-      for (;;) {
-        const poll = await poller.get(queue, 10 * BATCH, 1000);
-        if (poll.messages.length === 0) break;
-        const sequences = poll.messages.map(({ body }) => readSequence(body, 0));
-        for (const sequence of sequences) this.#track.receive(sequence, HOLD);
-        for (const sequence of sequences) this.#track.acking(sequence);
-        poller.ackAll(poll);
-        await connection.ping();
-        for (const sequence of sequences) this.#track.acked(sequence);
-      }
+    for (const channel of [QUEUE, DEAD]) {
+      // Each may hold what the other does not.
+      const queue = { channels: [channel], patience: new Patience(), complete: () => true };
+      await drain(life, queue, () => this.#pollAndAck(connection, poller, channel));
     }
     connection.close();
     this.#track.finishDrain();
@@ -69,5 +62,16 @@ export class DeadLetterExercise implements Exercise {
 
   summary(): string {
     return `${this.#moved} moved`;
+  }
+
+  async #pollAndAck(connection: NativeConnection, poller: NativePoller, channel: string): Promise<void> {
+    const poll = await poller.get(channel, 10 * BATCH, 1000);
+    if (poll.messages.length === 0) return;
+    const sequences = poll.messages.map(({ body }) => readSequence(body, 0));
+    for (const sequence of sequences) this.#track.receive(sequence, HOLD);
+    for (const sequence of sequences) this.#track.acking(sequence);
+    poller.ackAll(poll);
+    await connection.ping();
+    for (const sequence of sequences) this.#track.acked(sequence);
   }
 }

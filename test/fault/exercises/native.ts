@@ -1,6 +1,6 @@
 import { readSequence, writeSequence } from '../../../bench/client/body.js';
 import { NativeConnection, queueMessageTemplate } from '../../../bench/client/native.js';
-import { Patience, untilDead, type Exercise, type Life } from '../exercise.js';
+import { drain, Patience, untilDead, type Exercise, type Life } from '../exercise.js';
 import { NativePoller } from '../native-poller.js';
 import { NativeSender } from '../native-sender.js';
 import type { Timeline } from '../timeline.js';
@@ -39,7 +39,7 @@ export class NativeExercise implements Exercise {
     });
     const consumer = NativeConnection.open(port).then((connection) => {
       const poller = new NativePoller(connection);
-      return untilDead(isDead, () => this.#pollAndAck(connection, poller).then(() => undefined));
+      return untilDead(isDead, () => this.#pollAndAck(connection, poller));
     });
     await Promise.all([...senders, life.kills % 2 === 1 ? consumer : undefined]);
   }
@@ -52,8 +52,12 @@ export class NativeExercise implements Exercise {
     this.#track.beginDrain();
     const connection = await NativeConnection.open(life.port('native-grpc'));
     const poller = new NativePoller(connection);
-    const patience = new Patience();
-    while (!this.#track.complete && !patience.isOver) await this.#pollAndAck(connection, poller);
+    const queue = {
+      channels: [CHANNEL],
+      patience: new Patience(),
+      complete: () => this.#track.complete,
+    };
+    await drain(life, queue, () => this.#pollAndAck(connection, poller));
     connection.close();
     this.#track.finishDrain();
   }

@@ -5,7 +5,7 @@ import {
   type PubSubReceived,
   type PullStream,
 } from '../../../bench/client/pubsub.js';
-import { Patience, sleep, unlessDead, untilDead, waiting, type Exercise, type Life } from '../exercise.js';
+import { drain, Patience, sleep, unlessDead, untilDead, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { OrderCheck, Track, Violation, type Hold } from '../track.js';
 
@@ -19,6 +19,8 @@ const BATCH = 10;
 const ACK_DEADLINE_SECONDS = 10;
 /** Long, so that a machine that stands still for a while leaves the check as sharp as it is. */
 const DRAIN_ACK_DEADLINE_SECONDS = 120;
+/** What a check that a stall cut short received comes back in this time. */
+const PATIENCE_MS = 150_000;
 /** Only some lives have subscribers, since each such kill costs an acknowledgement deadline. */
 const LIVES_PER_SUBSCRIBER = 6;
 /** The queues of the two subscriptions. */
@@ -74,23 +76,22 @@ export class PubSubExercise implements Exercise {
     const connection = await PubSubConnection.open(life.port('gcp'));
     for (const track of this.#tracks) track.beginDrain();
     const order = new OrderCheck('pubsub key');
-    const drain = { ackDeadlineSeconds: DRAIN_ACK_DEADLINE_SECONDS };
+    const longer = { ackDeadlineSeconds: DRAIN_ACK_DEADLINE_SECONDS };
     const pulls = [
-      new Pull(connection, { ...drain, subscription: PLAIN, track: this.#tracks[0] }),
-      new Pull(connection, { ...drain, subscription: ORDERED, track: this.#tracks[1], order }),
+      new Pull(connection, { ...longer, subscription: PLAIN, track: this.#tracks[0] }),
+      new Pull(connection, { ...longer, subscription: ORDERED, track: this.#tracks[1], order }),
     ];
     const comparable = !this.#subscribed && !this.#halfRead;
     this.#halfRead = true;
-    const patience = new Patience();
-    const failed = () => pulls.some((pull) => pull.failure !== undefined);
-    while (!failed() && !this.#tracks.every((track) => track.complete) && !patience.isOver) {
-      await sleep(5);
-    }
-    // Also what was never confirmed: until the subscriptions are empty, by the broker's own word.
-    while (!failed() && (await waiting(life, QUEUES)) > 0) {
-      if (patience.isOver) throw new Violation('pubsub: a subscription does not run empty');
+    const queues = {
+      channels: QUEUES,
+      patience: new Patience(PATIENCE_MS),
+      complete: () => this.#tracks.every((track) => track.complete),
+    };
+    await drain(life, queues, async () => {
+      for (const { failure } of pulls) if (failure !== undefined) throw failure;
       await sleep(20);
-    }
+    });
     for (const pull of pulls) {
       pull.end();
       if (pull.failure !== undefined) throw pull.failure;

@@ -1,6 +1,6 @@
 import { bodyText, SEQUENCE_DIGITS } from '../../../bench/client/body.js';
 import { SqsConnection, type SqsBatchAnswer, type SqsReceived } from '../../../bench/client/sqs.js';
-import { Patience, untilDead, type Exercise, type Life } from '../exercise.js';
+import { drain, Patience, untilDead, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { OrderCheck, Track, Violation } from '../track.js';
 
@@ -8,6 +8,9 @@ const GROUPS = 6;
 const BATCH = 5;
 const VISIBILITY_SECONDS = 1;
 const DRAIN_VISIBILITY_SECONDS = 60;
+/** What a check that a stall cut short received comes back in this time. */
+const PATIENCE_MS = 90_000;
+const CHANNEL = 'sqs.fault.fifo';
 
 type Grouped = SqsReceived & { readonly Attributes?: Readonly<Record<string, string>> };
 
@@ -63,8 +66,12 @@ export class SqsFifoExercise implements Exercise {
     this.#track.beginDrain();
     const order = new OrderCheck(this.name);
     const connection = await SqsConnection.open(life.port('aws'));
-    const patience = new Patience();
-    while (!this.#track.complete && !patience.isOver) await this.#receiveAndDelete(connection, order, true);
+    const queue = {
+      channels: [CHANNEL],
+      patience: new Patience(PATIENCE_MS),
+      complete: () => this.#track.complete,
+    };
+    await drain(life, queue, () => this.#receiveAndDelete(connection, order, true));
     connection.close();
     this.#track.finishDrain();
   }

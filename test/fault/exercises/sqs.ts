@@ -6,7 +6,7 @@ import {
   type SqsBatchAnswer,
   type SqsReceived,
 } from '../../../bench/client/sqs.js';
-import { Patience, untilDead, type Exercise, type Life } from '../exercise.js';
+import { drain, Patience, untilDead, type Exercise, type Life } from '../exercise.js';
 import type { Timeline } from '../timeline.js';
 import { Track, Violation } from '../track.js';
 
@@ -16,6 +16,9 @@ const BATCH_MAX = 10;
 /** Short: what a killed receiver held is waited for after every kill. */
 const VISIBILITY_SECONDS = 1;
 const DRAIN_VISIBILITY_SECONDS = 60;
+/** What a check that a stall cut short received comes back in this time. */
+const PATIENCE_MS = 90_000;
+const CHANNEL = 'sqs.fault';
 
 /** A standard queue: single and batched sends, receives with deletes. */
 export class SqsExercise implements Exercise {
@@ -43,7 +46,7 @@ export class SqsExercise implements Exercise {
     });
     const receivers = Array.from({ length: RECEIVERS }, async () => {
       const connection = await SqsConnection.open(port);
-      await untilDead(isDead, () => this.#receiveAndDelete(connection, 1).then(() => undefined));
+      await untilDead(isDead, () => this.#receiveAndDelete(connection));
     });
     await Promise.all([...senders, ...receivers]);
   }
@@ -59,12 +62,14 @@ export class SqsExercise implements Exercise {
     const connections = await Promise.all(
       Array.from({ length: RECEIVERS }, () => SqsConnection.open(life.port('aws'))),
     );
-    const patience = new Patience();
+    const queue = {
+      channels: [CHANNEL],
+      patience: new Patience(PATIENCE_MS),
+      complete: () => this.#track.complete,
+    };
     await Promise.all(
       connections.map(async (connection) => {
-        while (!this.#track.complete && !patience.isOver) await this.#receiveAndDelete(connection, 1);
-        // What is left belongs to nobody in particular, but must not come twice either.
-        while ((await this.#receiveAndDelete(connection, 0)) > 0);
+        await drain(life, queue, () => this.#receiveAndDelete(connection));
         connection.close();
       }),
     );
@@ -88,7 +93,7 @@ export class SqsExercise implements Exercise {
     });
   }
 
-  async #receiveAndDelete(connection: SqsConnection, waitSeconds: number): Promise<number> {
+  async #receiveAndDelete(connection: SqsConnection): Promise<void> {
     const hold = { since: Date.now(), leaseMs: this.#visibilitySeconds * 1000 };
     const { Messages: messages = [] } = await connection.call<{ Messages?: SqsReceived[] }>(
       'ReceiveMessage',
@@ -96,10 +101,10 @@ export class SqsExercise implements Exercise {
         QueueUrl: this.#queueUrl,
         MaxNumberOfMessages: BATCH_MAX,
         VisibilityTimeout: this.#visibilitySeconds,
-        WaitTimeSeconds: waitSeconds,
+        WaitTimeSeconds: 1,
       },
     );
-    if (messages.length === 0) return 0;
+    if (messages.length === 0) return;
     const sequences = messages.map((message) => Number(message.Body.slice(0, SEQUENCE_DIGITS)));
     for (const sequence of sequences) this.#track.receive(sequence, hold);
     for (const sequence of sequences) this.#track.acking(sequence);
@@ -112,6 +117,5 @@ export class SqsExercise implements Exercise {
       Entries: entries,
     });
     for (const { Id: id } of answer.Successful ?? []) this.#track.acked(sequences[Number(id)] ?? -1);
-    return messages.length;
   }
 }
