@@ -13,8 +13,8 @@ interface Lapsed {
 }
 
 /**
- * Messages that went back to the tail of their queue, by the sequence their last holder knows them under: it may still
- * acknowledge them until they are handed out again. Only in memory: a restart forgets it.
+ * Messages that went back to the tail of their queue, by the sequence that a holder of theirs knows them under: it may still
+ * acknowledge them while nobody holds them. Only in memory: a restart forgets it.
  */
 export class LapsedLeases {
   readonly #table: MessageTable;
@@ -38,13 +38,16 @@ export class LapsedLeases {
     }
   }
 
-  /** The slot of the message that the token's holder had last; -1 when there is none or somebody else had it since. */
-  slotOf(family: Family, { sequence, attempt }: LeaseToken): number {
-    const lapsed = this.#families.get(family)?.get(sequence);
-    if (lapsed === undefined) return -1;
-    const { slot } = lapsed;
+  /** The slot of the message that the token's holder had; -1 when there is none or somebody holds it now. */
+  slotOf(family: Family, { sequence }: LeaseToken): number {
+    const leases = this.#families.get(family);
     const table = this.#table;
-    const waits = table.state(slot) === State.ready || table.state(slot) === State.delayed;
-    return waits && table.sequence(slot) === lapsed.sequence && table.count(slot) === attempt ? slot : -1;
+    // Each later lease that lapsed gave it one more sequence, higher than the one before.
+    for (let at = leases?.get(sequence); at !== undefined; at = leases?.get(at.sequence)) {
+      const { slot } = at;
+      if (table.sequence(slot) !== at.sequence) continue;
+      return table.state(slot) === State.ready || table.state(slot) === State.delayed ? slot : -1;
+    }
+    return -1;
   }
 }

@@ -216,8 +216,8 @@ export interface SettleRequest {
   /** Wait until it is on disk. Default false: answered as soon as it holds in memory and is queued for the next commit. */
   readonly durable?: boolean;
   /**
-   * With `ack`: also what went back to the tail of its queue and was handed to nobody since. As far as memory goes: a
-   * restart forgets it.
+   * With `ack`: also what went back to the tail of its queue and is held by nobody now, whoever had it since. As far as
+   * memory goes: a restart forgets it.
    */
   readonly late?: boolean;
 }

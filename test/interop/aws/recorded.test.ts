@@ -147,3 +147,103 @@ it('a message whose last delivery hid it for no time is in the dead-letter queue
   await sqs.json('ChangeMessageVisibility', { QueueUrl: queue, ReceiptHandle, VisibilityTimeout: 0 });
   expect(bodiesOf(await sqs.receive(dead))).toEqual(['b']);
 });
+
+it('an older handle deletes what nobody holds, whoever received it since (filter_policy)', async () => {
+  const queue = await sqs.make();
+  await sqs.send(queue, 'x');
+  const ReceiptHandle = handleOf(await sqs.receive(queue, { VisibilityTimeout: 0 }));
+  await sqs.receive(queue, { VisibilityTimeout: 0 });
+  await sqs.receive(queue, { VisibilityTimeout: 0 });
+  await sqs.json('DeleteMessage', { QueueUrl: queue, ReceiptHandle });
+  expect(await sqs.receive(queue)).toEqual([]);
+});
+
+describe('SNS', () => {
+  const sns = (Action: string, fields: Record<string, string>) =>
+    sqs.query({ Action, Version: '2010-03-31', ...fields });
+  const topic = async (attributes: Record<string, string> = {}): Promise<string> => {
+    const given = Object.entries(attributes).flatMap(([key, value], i) => [
+      [`Attributes.entry.${i + 1}.key`, key],
+      [`Attributes.entry.${i + 1}.value`, value],
+    ]);
+    const Name = `${sqs.newName()}${attributes['FifoTopic'] === 'true' ? '.fifo' : ''}`;
+    const { text } = await sns('CreateTopic', { Name, ...(Object.fromEntries(given) as object) });
+    return /<TopicArn>(.*)<\/TopicArn>/.exec(text)?.[1] ?? '';
+  };
+  const messageOf = async (answer: ReturnType<typeof sns>): Promise<unknown> =>
+    ((await answer).body['Error'] as Fields | undefined)?.['Message'];
+  const attribute = (text: string, name: string): unknown =>
+    new RegExp(`<key>${name}</key><value>([^<]*)</value>`).exec(text)?.[1];
+
+  it('says the same of all names that are none (create_topic_name_constraints)', async () => {
+    const fifo = { 'Attributes.entry.1.key': 'FifoTopic', 'Attributes.entry.1.value': 'true' };
+    for (const given of [{ Name: 'x', ...fifo }, { Name: 'x.fifo' }, { Name: 'a b' }, { Name: '' }]) {
+      expect(await messageOf(sns('CreateTopic', given))).toBe('Invalid parameter: Topic Name');
+    }
+  });
+
+  it('names what is missing (unsubscribe_wrong_arn_format)', async () => {
+    expect(await messageOf(sns('Unsubscribe', {}))).toBe(
+      'Invalid parameter: SubscriptionArn Reason: no value for required parameter',
+    );
+  });
+
+  it('subscribes again with what is so by itself (subscribe_idempotency)', async () => {
+    const given = { TopicArn: await topic(), Protocol: 'sqs', Endpoint: `${ARN}any` };
+    const again = { 'Attributes.entry.1.key': 'FilterPolicyScope' };
+    const { body } = await sns('Subscribe', given);
+    const same = await sns('Subscribe', {
+      ...given,
+      ...again,
+      'Attributes.entry.1.value': 'MessageAttributes',
+    });
+    expect(same.body['SubscribeResult']).toEqual(body['SubscribeResult']);
+    const other = { ...given, ...again, 'Attributes.entry.1.value': 'MessageBody' };
+    expect(await messageOf(sns('Subscribe', other))).toContain('already exists with different attributes');
+  });
+
+  it('looks at the structure of a batch first (publish_batch_exceptions)', async () => {
+    const entry = 'PublishBatchRequestEntries.member.1';
+    const given = {
+      TopicArn: await topic({ FifoTopic: 'true' }),
+      [`${entry}.Id`]: '1',
+      [`${entry}.Message`]: '{"sqs":"test sqs"}',
+      [`${entry}.MessageStructure`]: 'json',
+    };
+    expect(await messageOf(sns('PublishBatch', given))).toBe(
+      'Invalid parameter: Message Structure - No default entry in JSON message body',
+    );
+  });
+
+  it('shows a delivery policy with what was not said, and no scope of throughput that was not', async () => {
+    const TopicArn = await topic({ FifoTopic: 'true' });
+    const http = { defaultRequestPolicy: { headerContentType: 'application/json' } };
+    const AttributeValue = JSON.stringify({ http });
+    await sns('SetTopicAttributes', { TopicArn, AttributeName: 'DeliveryPolicy', AttributeValue });
+    const { text } = await sns('GetTopicAttributes', { TopicArn });
+    const policy = String(attribute(text, 'DeliveryPolicy')).replaceAll('&quot;', '"');
+    expect(JSON.parse(policy)).toEqual({ http: { ...http, disableSubscriptionOverrides: false } });
+    expect(attribute(text, 'FifoThroughputScope')).toBeUndefined();
+    expect(attribute(text, 'ContentBasedDeduplication')).toBe('false');
+  });
+
+  it('tells a token that is no number from one that it does not know (confirm_subscription_wrong_token)', async () => {
+    const TopicArn = await topic();
+    expect(await messageOf(sns('ConfirmSubscription', { TopicArn, Token: 'randomtoken' }))).toBe(
+      'Invalid token',
+    );
+    expect(await messageOf(sns('ConfirmSubscription', { TopicArn, Token: '51b2ff3edb475b7d' }))).toBe(
+      'Invalid parameter: Token',
+    );
+  });
+
+  it('leaves the groups of a FIFO topic behind on the way to a standard queue (fifo_topic_to_regular_sqs)', async () => {
+    const queue = await sqs.make();
+    const TopicArn = await topic({ FifoTopic: 'true' });
+    await sns('Subscribe', { TopicArn, Protocol: 'sqs', Endpoint: ARN + queue });
+    await sns('Publish', { TopicArn, Message: 'x', MessageGroupId: 'g', MessageDeduplicationId: 'd' });
+    const [message = {}] = await sqs.receive(queue, { MessageSystemAttributeNames: ['All'] });
+    expect(message['Body']).toContain('"Message" : "x"');
+    expect(message['Attributes']).not.toHaveProperty('MessageGroupId');
+  });
+});

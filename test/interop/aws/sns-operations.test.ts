@@ -100,7 +100,8 @@ describe('topics', () => {
     const set = {
       DisplayName: 'E',
       Policy: '{"Version":"2012-10-17","Statement":[]}',
-      DeliveryPolicy: '{"http":{"defaultHealthyRetryPolicy":{"numRetries":5}}}',
+      DeliveryPolicy:
+        '{"http":{"defaultHealthyRetryPolicy":{"numRetries":5},"disableSubscriptionOverrides":false}}',
       KmsMasterKeyId: 'alias/aws/sns',
       TracingConfig: 'Active',
       SQSFailureFeedbackRoleArn: 'arn:aws:iam::000000000000:role/r',

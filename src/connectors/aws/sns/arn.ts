@@ -9,7 +9,7 @@ const ARN_PARTS = 6;
 
 /** The part of an SNS ARN behind the account; region and account are not compared. Throws InvalidParameter. */
 export function resourceOf(arn: string | undefined, parameter: string): string {
-  if (arn === undefined) throw invalidSnsParameter(parameter);
+  if (arn === undefined) throw invalidSnsParameter(`${parameter} Reason: no value for required parameter`);
   const parts = arn.split(':');
   if (parts.length < ARN_PARTS) {
     throw invalidSnsParameter(

@@ -40,8 +40,8 @@ export const confirmSubscription = operation({
     for (let attempt = 1; ; attempt++) {
       const found = findToken(services.broker, token, services.clock.now());
       if (found === undefined) {
-        if (isTokenForm(token)) throw new AwsFault(SNS_FAULTS.invalidParameter, 'Invalid token');
-        throw invalidSnsParameter('Token');
+        if (isTokenForm(token)) throw invalidSnsParameter('Token');
+        throw new AwsFault(SNS_FAULTS.invalidParameter, 'Invalid token');
       }
       const key = found.subscription;
       if (key.slice(0, key.lastIndexOf(':')) !== topic) throw invalidSnsParameter('Topic');

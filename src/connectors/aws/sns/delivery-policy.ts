@@ -65,7 +65,7 @@ export function readTopicDeliveryPolicy(text: string): string {
   if (overrides !== undefined && overrides !== null && typeof overrides !== 'boolean') {
     throw new AttributeFault('disableSubscriptionOverrides must be a boolean');
   }
-  return JSON.stringify(policy);
+  return JSON.stringify({ http: { ...http, disableSubscriptionOverrides: overrides === true } });
 }
 
 /** The normal form of a subscription's DeliveryPolicy, as AWS reads it back. Throws AttributeFault. */

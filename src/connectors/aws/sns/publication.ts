@@ -125,8 +125,12 @@ function missingDedupId(): Error {
   );
 }
 
-/** What fails a whole batch on a FIFO topic rather than the entry. Throws InvalidParameter. */
-export function checkFifoBatch(topic: Topic, entries: readonly Input[]): void {
+/** What fails a whole batch rather than the entry. Throws InvalidParameter. */
+export function checkBatch(topic: Topic, entries: readonly Input[]): void {
+  for (const entry of entries) {
+    const structure = optionalText(entry, 'MessageStructure');
+    if (structure !== undefined) readStructure(optionalText(entry, 'Message') ?? '', structure);
+  }
   if (!topic.fifo) return;
   for (const entry of entries) {
     if (optionalText(entry, 'MessageGroupId') === undefined) throw missingGroup();

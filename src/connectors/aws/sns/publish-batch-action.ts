@@ -8,7 +8,7 @@ import { AwsFault } from '../wire/fault.js';
 import { memberList, scalar, scalars, structure } from '../wire/shape.js';
 import { topicOf } from './arn.js';
 import { deliver } from './fan-out.js';
-import { checkFifoBatch, MESSAGE_BYTES_MAX, readPublication } from './publication.js';
+import { checkBatch, MESSAGE_BYTES_MAX, readPublication } from './publication.js';
 import type { Publication } from './publication.js';
 import { publicationFields } from './publish-action.js';
 
@@ -28,7 +28,7 @@ export const publishBatch = operation({
   async run(call) {
     const topic = topicOf(call, call.input);
     const entries = readEntries(call.input);
-    checkFifoBatch(
+    checkBatch(
       topic,
       entries.map(({ input }) => input),
     );

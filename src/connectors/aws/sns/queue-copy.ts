@@ -99,7 +99,8 @@ export function queueCopy(
   { subscription, content, body }: { subscription: Subscription; content: Content; body: Buffer },
 ): OutgoingMessage {
   const { raw, record } = subscription;
-  const { groupId } = content;
+  // The groups of a FIFO topic end where nothing is ordered.
+  const groupId = content.sequenceNumber !== undefined && !queue.fifo ? undefined : content.groupId;
   const attributes = raw && content.replayed === true ? marked(content.attributes) : content.attributes;
   const canonical = raw && attributes.length > 0 ? encodeAttributes(attributes) : undefined;
   const id = services.ids.uuid();

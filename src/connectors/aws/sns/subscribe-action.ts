@@ -122,13 +122,19 @@ function rewritten({ name, record, version }: Topic): Change {
   return { do: 'put', kind: TOPIC_KIND, key: name, value: record, expected: version };
 }
 
+/** What a subscription has that was told nothing else. */
+const DEFAULTS: Readonly<Record<string, string>> = {
+  RawMessageDelivery: 'false',
+  FilterPolicyScope: 'MessageAttributes',
+};
+
 /** The subscription that is there already. Throws InvalidParameter when its attributes differ. */
 function existing(call: Call, topic: string, asked: Asked): Subscription | undefined {
   for (const subscription of call.services.topics.subscriptionsOf(topic)) {
     const { record } = subscription;
     if (record.protocol !== asked.protocol || record.endpoint !== asked.endpoint) continue;
     for (const [name, value] of Object.entries(asked.attributes)) {
-      const mine = record.attributes[name] ?? (name === 'RawMessageDelivery' ? 'false' : undefined);
+      const mine = record.attributes[name] ?? DEFAULTS[name];
       if (mine !== value) {
         throw invalidSnsParameter('Attributes Reason: Subscription already exists with different attributes');
       }

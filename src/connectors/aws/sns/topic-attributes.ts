@@ -86,12 +86,7 @@ const RULES: ReadonlyMap<string, AttributeRule> = new Map<string, AttributeRule>
 export function checkTopicName(name: string, fifo: boolean): void {
   const stem = fifo && name.endsWith(FIFO_SUFFIX) ? name.slice(0, -FIFO_SUFFIX.length) : name;
   if (name.length <= NAME_CHARS_MAX && NAME.test(stem) && (stem !== name) === fifo) return;
-  throw invalidSnsParameter(
-    fifo
-      ? 'Fifo Topic names must end with .fifo and must be made up of only uppercase and lowercase ASCII letters, ' +
-          'numbers, underscores, and hyphens, and must be between 1 and 256 characters long.'
-      : 'Topic Name',
-  );
+  throw invalidSnsParameter('Topic Name');
 }
 
 /** Checks one attribute of SetTopicAttributes; `''` takes it back. Throws InvalidParameter. */
@@ -148,7 +143,7 @@ export function topicAttributeAnswer(
     DisplayName: '',
     Policy: defaultTopicPolicy(config, name),
     EffectiveDeliveryPolicy: effectiveTopicPolicy(attributes['DeliveryPolicy']),
-    ...(fifo && { FifoTopic: 'true', ContentBasedDeduplication: 'false', FifoThroughputScope: 'Topic' }),
+    ...(fifo && { FifoTopic: 'true', ContentBasedDeduplication: 'false' }),
     ...attributes,
     ...(keptMs !== undefined && {
       BeginningArchiveTime: new Date(Math.max(archivedSince ?? 0, now - keptMs)).toISOString(),
