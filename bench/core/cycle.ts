@@ -6,7 +6,7 @@ import { deviceAppend } from '../harness/device.js';
 import { median } from '../harness/stats.js';
 import type { CoreJob, CoreMeasure } from './job.js';
 import { list } from './send.js';
-import { makeQueue, message, openStore, sendAll } from './store.js';
+import { makeQueue, message, openStore } from './store.js';
 import { Usage } from './usage.js';
 
 const PRODUCERS = 512;
@@ -54,7 +54,8 @@ async function cycleRun(job: CoreJob, seconds: number) {
   const producers = Array.from({ length: PRODUCERS }, async () => {
     while (performance.now() < end) {
       const sequence = ledger.send();
-      await sendAll(broker, [message(queue, sequence)]);
+      const [outcome] = await broker.send([message(queue, sequence)]);
+      if (outcome?.ok !== true) throw outcome?.error ?? new Error('a send had no outcome');
       ledger.confirm(sequence);
     }
     producing--;

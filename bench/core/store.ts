@@ -49,7 +49,7 @@ export async function produce(
   await Promise.all(
     Array.from({ length: outstanding }, async () => {
       for (let one = next(); one !== undefined; one = next()) {
-        await sendAll(broker, [one]);
+        for (const outcome of await broker.send([one])) if (!outcome.ok) throw outcome.error;
         sent++;
       }
     }),

@@ -48,7 +48,8 @@ describe('metrics', () => {
         shortage: 'the disk is nearly full',
       }),
       journal: {
-        space: () => ({ shortage: 'the disk is nearly full', freeBytes: 5, usedBytes: 6 }),
+        shortage: 'the disk is nearly full',
+        space: () => ({ freeBytes: 5, usedBytes: 6 }),
         stats: () => ({ entries: 1, bytes: 2, groups: 3, syncs: 4, commitMsMax: 5, commitMsTotal: 6 }),
       },
       connectors: () => [

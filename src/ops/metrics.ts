@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { BrokerFigures } from '../core/broker.js';
 import type { Broker } from '../core/broker-api.js';
 import type { QueueStats } from '../core/queue/types.js';
-import type { JournalSpace, JournalStats } from '../core/ports/journal.js';
+import type { Journal } from '../core/ports/journal.js';
 import type { ClusterStatus } from './cluster-status.js';
 import { Exposition, type DefineGauge } from './exposition.js';
 import { clusterGauges, processGauges } from './gauges.js';
@@ -16,7 +16,7 @@ export const QUEUES_WITH_GAUGES_MAX = 200;
 export interface MetricsSources {
   readonly broker: Pick<Broker, 'queues' | 'queueStats'>;
   readonly figures: () => BrokerFigures;
-  readonly journal: { space(): JournalSpace; stats(): JournalStats };
+  readonly journal: Pick<Journal, 'shortage' | 'space' | 'stats'>;
   readonly connectors: () => readonly { readonly name: string; status(): ConnectorStatus }[];
   /** Absent: this broker runs alone. */
   readonly cluster?: (() => ClusterStatus) | undefined;
@@ -140,7 +140,7 @@ function journalGauges(gauge: DefineGauge, journal: MetricsSources['journal']): 
   one(
     'store_low',
     '1 while sends are refused because the store is nearly full, does not keep up or fails.',
-    () => (journal.space().shortage === undefined ? 0 : 1),
+    () => (journal.shortage === undefined ? 0 : 1),
   );
 }
 

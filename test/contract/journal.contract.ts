@@ -420,7 +420,7 @@ export function journalContract(name: string, make: () => Promise<JournalHarness
       expect(after.bytes).toBeGreaterThan(before.bytes);
       expect(after.groups).toBeGreaterThan(before.groups);
       expect(journal.space().usedBytes).toBeGreaterThan(0);
-      expect(journal.space().shortage).toBeUndefined();
+      expect(journal.shortage).toBeUndefined();
     });
   });
 }

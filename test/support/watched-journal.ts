@@ -72,6 +72,10 @@ export class WatchedJournal implements Journal {
     if (!this.#gone) this.memory.discard(extents);
   }
 
+  get shortage(): string | undefined {
+    return this.memory.shortage;
+  }
+
   space(): ReturnType<Journal['space']> {
     return this.memory.space();
   }

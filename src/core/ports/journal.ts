@@ -26,9 +26,8 @@ export interface Checkpoint {
   readonly data: Uint8Array;
 }
 
+/** Read at scrape time: finding it may take a look at everything that is stored. */
 export interface JournalSpace {
-  /** Why sends are refused now, as people read it; undefined: they are not. Settling goes on. */
-  readonly shortage: string | undefined;
   readonly freeBytes: number;
   readonly usedBytes: number;
 }
@@ -55,6 +54,8 @@ export interface Journal {
    * covers everything appended before.
    */
   readonly position: Position;
+  /** Why sends are refused now, as people read it; undefined: they are not. Settling goes on. Asked for every send. */
+  readonly shortage: string | undefined;
 
   /** The newest whole checkpoint, or undefined. */
   checkpoint(): Promise<Checkpoint | undefined>;

@@ -40,8 +40,7 @@ export class Admission {
 
   /** Why nothing more is taken now, or undefined. */
   shortage(): string | undefined {
-    const { shortage } = this.#core.journal.space();
-    return shortage ?? this.#ownShortage();
+    return this.#core.journal.shortage ?? this.#ownShortage();
   }
 
   #ownShortage(): string | undefined {

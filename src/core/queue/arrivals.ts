@@ -1,5 +1,4 @@
 import { ByteWriter } from '../../base/bytes.js';
-import { deferred } from '../../base/deferred.js';
 import type { CoreContext } from '../core-context.js';
 import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
@@ -21,14 +20,6 @@ import type { SendOptions, SendOutcome, SendResult } from './types.js';
 /** Bytes of an entry around one message's content, to size the entry. */
 const ARRIVAL_BYTES = 128;
 
-/** What writing a batch came to. */
-interface Written {
-  /** Records in the journal's entry. */
-  durable: number;
-  /** One of them must be on disk before it is acknowledged. */
-  forced: boolean;
-}
-
 /** Sends: checks, the entry, and what happens when it is durable. */
 export class Arrivals {
   readonly #core: CoreContext;
@@ -41,6 +32,9 @@ export class Arrivals {
   readonly #taken = new Map<Queue, { messages: number; bytes: number }>();
   // Filled anew for each message: it is read at once and never kept.
   readonly #arrival = blankArrival();
+  // What writing the batch at hand came to: records in the journal's entry, and whether one of them must be on disk before it is acknowledged.
+  #records = 0;
+  #forced = false;
   /** Set once there are logs. */
   appendAlong: AppendAlong | undefined;
 
@@ -64,29 +58,33 @@ export class Arrivals {
     const { acks, events } = along;
     // Its records must find the deliveries they are about.
     if (acks !== undefined) this.#core.pipeline.flushSide();
-    const written: Written = { durable: 0, forced: false };
+    this.#records = 0;
+    this.#forced = false;
     // First, for this is what may be refused, and nothing has to be taken back then.
-    if (events !== undefined) this.#writeEvents(events, written, bytes + messages.length * ARRIVAL_BYTES);
-    this.#write(messages, outcomes, { now, bytes, written });
-    if (acks?.durable === true) this.#writeAcks(acks, written);
+    if (events !== undefined) this.#writeEvents(events, bytes + messages.length * ARRIVAL_BYTES);
+    this.#write(messages, outcomes, bytes, now);
+    if (acks?.durable === true) this.#writeAcks(acks);
+    // Kept here: who gets messages now may send in the same call.
+    const written = this.#records > 0;
+    const forced = this.#forced;
     const operation = new SendOperation(this, outcomes, along);
-    const early = options.early === true && along === NOTHING_ALONG ? this.#early(outcomes) : NOBODY;
+    const mayBeEarly = options.early === true && written && along === NOTHING_ALONG;
+    const early = mayBeEarly ? this.#early(outcomes) : NOBODY;
     if (early.length > 0) {
-      this.#appendEarly(operation, early, written.forced);
-    } else if (written.durable > 0) {
+      this.#appendEarly(operation, early, forced);
+    } else if (written) {
       const { pipeline, queues } = this.#core;
-      const position = pipeline.append(pipeline.main, written.forced, operation);
+      const position = pipeline.append(pipeline.main, forced, operation);
       events?.place(position);
       for (const outcome of outcomes) if (outcome instanceof Acceptance) queues.place(outcome.slot, position);
     }
-    const done = deferred<readonly SendOutcome[]>();
-    operation.done = done;
-    if (written.durable === 0) {
+    const done = operation.wait();
+    if (!written) {
       // Duplicates answer when their original is safe; memory-only messages need no disk.
       if (duplicates) this.#core.pipeline.afterPending(operation);
       else operation.commit();
     }
-    return done.promise;
+    return done;
   }
 
   /** What goes to those who wait for it before it is durable. */
@@ -136,18 +134,18 @@ export class Arrivals {
     };
   }
 
-  #writeEvents(events: EventsAlong, written: Written, bytes: number): void {
+  #writeEvents(events: EventsAlong, bytes: number): void {
     const { main } = this.#core.pipeline;
     main.begin(bytes + events.bytes);
     events.write();
-    written.durable++;
-    written.forced = true;
+    this.#records++;
+    this.#forced = true;
   }
 
-  #writeAcks(acks: AcksAlong, written: Written): void {
+  #writeAcks(acks: AcksAlong): void {
     const { main } = this.#core.pipeline;
-    if (written.durable++ === 0) main.begin(ARRIVAL_BYTES);
-    written.forced = true;
+    if (this.#records++ === 0) main.begin(ARRIVAL_BYTES);
+    this.#forced = true;
     acks.write(main);
   }
 
@@ -207,11 +205,7 @@ export class Arrivals {
   }
 
   /** Writes the entry and takes slots; their positions are offsets until the entry has its own. */
-  #write(
-    messages: readonly OutgoingMessage[],
-    outcomes: SendOutcome[],
-    { now, bytes, written }: { readonly now: number; readonly bytes: number; readonly written: Written },
-  ): void {
+  #write(messages: readonly OutgoingMessage[], outcomes: SendOutcome[], bytes: number, now: number): void {
     const { main } = this.#core.pipeline;
     for (let i = 0; i < outcomes.length; i++) {
       const outcome = outcomes[i];
@@ -228,8 +222,8 @@ export class Arrivals {
       }
       fillArrival(this.#arrival, queue, message, now);
       if (queue.family.settings.durable) {
-        if (written.durable++ === 0) main.begin(bytes + messages.length * ARRIVAL_BYTES);
-        if (message.transient !== true) written.forced = true;
+        if (this.#records++ === 0) main.begin(bytes + messages.length * ARRIVAL_BYTES);
+        if (message.transient !== true) this.#forced = true;
         outcome.slot = this.#writeDurable(queue, message);
       } else {
         outcome.slot = this.#keep(queue, message);

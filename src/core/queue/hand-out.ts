@@ -43,6 +43,13 @@ export class HandOut {
   serveDirty(): void {
     // Deliveries run the holders' code, which may call back in: the loop below picks up what that adds.
     if (this.#serving) return;
+    const store = this.#core.queues;
+    if (store.dirty.length > 0 || store.landed.size > 0) this.#serveTurn();
+    else this.#core.scheduler.poke();
+  }
+
+  #serveTurn(): void {
+    const store = this.#core.queues;
     if (!this.#core.tenure.held) {
       this.#serveLater();
       return;
@@ -50,13 +57,12 @@ export class HandOut {
     // The next commit looks again.
     if (isFarBehind(this.#core)) return;
     this.#serving = true;
-    const store = this.#core.queues;
     try {
       do {
         const grown = this.#serveAll();
         // What is over leaves before what is too much: it takes no living one with it.
         if (store.landed.size > 0) this.#endLives();
-        for (const family of grown) this.#trim(family);
+        if (grown !== undefined) for (const family of grown) this.#trim(family);
       } while (store.dirty.length > 0);
     } finally {
       this.#serving = false;
@@ -66,16 +72,16 @@ export class HandOut {
   }
 
   /** Serves them; those that took messages and may hold too much now. */
-  #serveAll(): Set<Family> {
+  #serveAll(): Set<Family> | undefined {
     const store = this.#core.queues;
-    const grown = new Set<Family>();
+    let grown: Set<Family> | undefined;
     while (store.dirty.length > 0) {
       const families = store.dirty;
       store.dirty = [];
       for (const family of families) {
         family.dirty = false;
         this.#serve(family);
-        if (family.grown.size > 0) grown.add(family);
+        if (family.grown.size > 0) (grown ??= new Set()).add(family);
       }
     }
     return grown;

@@ -1,4 +1,4 @@
-import type { Deferred } from '../../base/deferred.js';
+import { deferred, type Deferred } from '../../base/deferred.js';
 import type { ChannelName } from '../channel-name.js';
 import { BrokerError } from '../errors.js';
 import type { OutgoingMessage } from '../message.js';
@@ -55,7 +55,7 @@ export class SendOperation implements PendingOperation {
   position = -1;
   readonly size: number;
   readonly outcomes: SendOutcome[];
-  done: Deferred<readonly SendOutcome[]> | undefined;
+  #done: Deferred<readonly SendOutcome[]> | undefined;
   readonly #along: Along;
   readonly #ends: Ends;
 
@@ -64,6 +64,12 @@ export class SendOperation implements PendingOperation {
     this.outcomes = outcomes;
     this.size = outcomes.length;
     this.#along = along;
+  }
+
+  /** Its end, for the sender. Once, when nothing more can be thrown at them. */
+  wait(): Promise<readonly SendOutcome[]> {
+    this.#done = deferred<readonly SendOutcome[]>();
+    return this.#done.promise;
   }
 
   get acks(): AcksAlong | undefined {
@@ -87,7 +93,7 @@ export class SendOperation implements PendingOperation {
       if (early !== undefined) this.#ends.landEarly(queue, slot, early);
       else if (!this.#ends.land(queue, slot)) outcomes[i] = { ok: false, error: QUEUE_GONE };
     }
-    this.done?.resolve(outcomes);
+    this.#done?.resolve(outcomes);
   }
 
   lose(error: BrokerError): void {
@@ -97,6 +103,6 @@ export class SendOperation implements PendingOperation {
         this.#ends.abandon(outcome.queue, outcome.slot, outcome.dedupId);
     }
     this.#along.events?.lose(error);
-    this.done?.reject(error);
+    this.#done?.reject(error);
   }
 }

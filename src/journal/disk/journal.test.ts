@@ -43,7 +43,7 @@ describe('a full disk', () => {
       await open.put('before');
       files.failWrites(code);
       expect(await open.put('lost')).toBeUndefined();
-      expect(open.journal.space().shortage).toBe('the disk is nearly full');
+      expect(open.journal.shortage).toBe('the disk is nearly full');
       for (let i = 0; i < 5; i++) {
         expect(await open.put('refused at once')).toBeUndefined();
         await afterPause(open);
@@ -53,7 +53,7 @@ describe('a full disk', () => {
       await afterPause(open);
       expect(await open.put('after')).toBeDefined();
       open.clock.advance(1000);
-      await expect.poll(() => open.journal.space().shortage).toBeUndefined();
+      await expect.poll(() => open.journal.shortage).toBeUndefined();
       await open.journal.close();
       expect(await texts()).toEqual(['before', 'after']);
     });
@@ -132,17 +132,17 @@ describe('a full disk', () => {
     await open.journal.writeCheckpoint(open.journal.position, []);
     open.journal.discard(open.journal.extents().slice(0, -1));
     await expect.poll(() => store.names('spare-').length).toBe(8);
-    expect(open.journal.space().shortage).toBeUndefined();
+    expect(open.journal.shortage).toBeUndefined();
     files.freeBytes = 999;
     open.clock.advance(1000);
-    await expect.poll(() => open.journal.space().shortage).toBe('the disk is nearly full');
+    await expect.poll(() => open.journal.shortage).toBe('the disk is nearly full');
     await expect.poll(() => store.names('spare-').length).toBe(0);
     expect(await open.put('settling goes on')).toBeDefined();
     files.freeBytes = 1000;
     await expect
       .poll(() => {
         open.clock.advance(1000);
-        return open.journal.space().shortage;
+        return open.journal.shortage;
       })
       .toBeUndefined();
   });
@@ -156,7 +156,7 @@ describe('a disk that is nearly full', () => {
     await open.journal.writeCheckpoint(open.journal.position, []);
     files.freeBytes = 999;
     open.clock.advance(1000);
-    await expect.poll(() => open.journal.space().shortage).toBe('the disk is nearly full');
+    await expect.poll(() => open.journal.shortage).toBe('the disk is nearly full');
     const before = store.names('').length;
     open.journal.discard(open.journal.extents().slice(0, 3));
     await expect.poll(() => store.names('').length).toBe(before - 3);
@@ -165,7 +165,7 @@ describe('a disk that is nearly full', () => {
     await expect
       .poll(() => {
         open.clock.advance(1000);
-        return open.journal.space().shortage;
+        return open.journal.shortage;
       })
       .toBeUndefined();
     open.journal.discard(open.journal.extents().slice(0, -1));
@@ -201,7 +201,7 @@ describe('a disk that fails', () => {
       expect(await open.put('lost too')).toBeUndefined();
       await expect(open.journal.flush()).rejects.toMatchObject({ kind: 'unavailable' });
       await expect(open.journal.writeCheckpoint(open.journal.position, [])).rejects.toThrow();
-      expect(open.journal.space().shortage).toBe('the disk fails');
+      expect(open.journal.shortage).toBe('the disk fails');
       expect(log.lines.some((line) => line.level === 'error' && line.message.includes('opened again'))).toBe(
         true,
       );
@@ -249,6 +249,15 @@ describe('commits', () => {
     for (let i = 0; i < 40; i++) open.journal.append(entryOf(String(i)), i % 2 === 0);
     await open.journal.flush();
     expect(open.journal.stats().groups).toBe(before + 1);
+  });
+
+  it('of many begin before the turn ends: the disk writes the first ones while the others are encoded', async () => {
+    const open = await store.open({ extentBytes: 1 << 20 });
+    await open.put('first');
+    const before = open.journal.stats().groups;
+    for (let i = 0; i < 400; i++) open.journal.append(entryOf(String(i)), true);
+    await open.journal.flush();
+    expect(open.journal.stats().groups).toBe(before + 2);
   });
 
   const SYNCS_BEFORE = 2;

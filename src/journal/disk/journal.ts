@@ -186,13 +186,12 @@ export class DiskJournal implements Journal {
 
   space(): JournalSpace {
     return {
-      shortage: this.#shortage(),
       freeBytes: this.#space.freeBytes,
       usedBytes: this.#segments.usedBytes + this.#checkpoints.usedBytes,
     };
   }
 
-  #shortage(): string | undefined {
+  get shortage(): string | undefined {
     if (this.#writer?.broken === true) return 'the disk fails';
     if (this.#space.low) return 'the disk is nearly full';
     return (this.#writer?.pendingBytes ?? 0) > PENDING_BYTES_MAX ? 'the disk does not keep up' : undefined;

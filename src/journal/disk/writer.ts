@@ -191,7 +191,7 @@ export class Writer implements BatchSource {
     const open = this.#open;
     if (open === undefined || busy) return undefined;
     const urgent = open.forced || this.#committer.hurried;
-    const many = open.entries >= Math.max(WORTH_ENTRIES, this.#takenEntries);
+    const many = open.entries >= Math.max(WORTH_ENTRIES, this.#takenEntries / 2);
     return this.#unforcedDue || (urgent && (this.#due || many)) ? open : undefined;
   }
 
@@ -273,10 +273,21 @@ export class Writer implements BatchSource {
       this.#closeBatch();
       this.#committer.pump();
     } else if (forced) {
-      if (!this.#due && !this.#turnEnds) this.#endTurn();
+      if (!this.#committer.busy && batch.entries >= Math.max(WORTH_ENTRIES, this.#expected / 2))
+        this.#sendHalf();
+      else if (!this.#due && !this.#turnEnds) this.#endTurn();
     } else if (this.#timer === undefined && !this.#unforcedDue) {
       this.#armUnforced();
     }
+  }
+
+  /**
+   * Half of those who are expected are here and the disk has nothing to do: it writes theirs while the other half is encoded, and the
+   * other way round from then on. One batch of all would have the disk and the processor wait for each other.
+   */
+  #sendHalf(): void {
+    this.#due = true;
+    this.#committer.pump();
   }
 
   /** Begins the next segment, for an entry of `length` bytes. */

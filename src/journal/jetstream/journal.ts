@@ -215,13 +215,12 @@ export class JetStreamJournal implements Journal {
 
   space(): JournalSpace {
     return {
-      shortage: this.#shortage(),
       freeBytes: this.#freeBytes,
       usedBytes: this.#index.bytes + this.#checkpoints.usedBytes,
     };
   }
 
-  #shortage(): string | undefined {
+  get shortage(): string | undefined {
     const refusal = this.#writer?.refusal;
     if (refusal !== undefined) return refusal;
     if (this.#freeBytes < this.#p.minFreeBytes) return 'the stream of the journal is nearly full';

@@ -68,37 +68,37 @@ describe('what the journal in JetStream is short of', () => {
   it('is nothing as long as NATS answers', async () => {
     append();
     await finish(journal.flush());
-    expect(journal.space().shortage).toBeUndefined();
+    expect(journal.shortage).toBeUndefined();
   });
 
   it('is an answer of NATS, until one comes', async () => {
     stream.isSevered = true;
     append();
     await pass(GIVE_UP_MS * 2);
-    expect(journal.space().shortage).toBe('NATS does not answer');
+    expect(journal.shortage).toBe('NATS does not answer');
     stream.isSevered = false;
     await pass(1000);
-    expect(journal.space().shortage).toBeUndefined();
+    expect(journal.shortage).toBeUndefined();
   });
 
   it('is pace, when more waits than NATS has taken', () => {
     stream.isSevered = true;
     const entry = Buffer.alloc(1 << 20);
     for (let i = 0; i <= 64; i++) journal.append(entry, true);
-    expect(journal.space().shortage).toBe('NATS does not keep up');
+    expect(journal.shortage).toBe('NATS does not keep up');
   });
 
   it('is space, before the bound of the stream and at it', async () => {
     freeBytes = MIN_FREE_BYTES - 1;
     await pass(SPACE_MS);
-    expect(journal.space().shortage).toBe('the stream of the journal is nearly full');
+    expect(journal.shortage).toBe('the stream of the journal is nearly full');
     stream.failNext = true;
     append();
     await pass(20);
-    expect(journal.space().shortage).toBe('the stream of the journal is full');
+    expect(journal.shortage).toBe('the stream of the journal is full');
     freeBytes = MIN_FREE_BYTES;
     await pass(SPACE_MS);
-    expect(journal.space().shortage).toBeUndefined();
+    expect(journal.shortage).toBeUndefined();
   });
 
   it('is the journal itself, when another owner has it', async () => {
@@ -108,6 +108,6 @@ describe('what the journal in JetStream is short of', () => {
     append();
     await pass(GIVE_UP_MS);
     expect(before).not.toBe(stream);
-    expect(first.space().shortage).toBe('this node does not own the journal any more');
+    expect(first.shortage).toBe('this node does not own the journal any more');
   });
 });

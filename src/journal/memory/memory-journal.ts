@@ -38,7 +38,7 @@ export interface MemoryFaults {
   failNextCheckpoint?: BrokerError | undefined;
   /** The next read rejects with this error. Used once. */
   failNextRead?: BrokerError | undefined;
-  /** `space()` says what the one on disk does when that is nearly full. */
+  /** `shortage` is what the one on disk says when that is nearly full. */
   lowSpace?: boolean;
 }
 
@@ -178,9 +178,12 @@ export class MemoryJournal implements Journal {
     this.#freeExtents();
   }
 
+  get shortage(): string | undefined {
+    return this.faults.lowSpace === true ? 'the disk is nearly full' : undefined;
+  }
+
   space(): JournalSpace {
     return {
-      shortage: this.faults.lowSpace === true ? 'the disk is nearly full' : undefined,
       freeBytes: Number.MAX_SAFE_INTEGER,
       usedBytes: this.#entries.usedBytes,
     };
