@@ -6,6 +6,7 @@ import { temporaryFolder } from '../../test/support/folder.js';
 import { writeFileSync } from 'node:fs';
 import { ConfigError } from '../ops/config/load.js';
 import { configurationPage } from '../ops/config/page.js';
+import { showConfig } from '../ops/config/show.js';
 import { configFrom, readConfig, unknownVariables } from './read-config.js';
 import { CONNECTOR_SWITCHES, SETTINGS } from './settings.js';
 
@@ -140,6 +141,42 @@ describe('reading the configuration', () => {
     await readConfig({ ...none, environment: clash });
     const free = { API_PORT: '0', CONNECTORS_AWS_PORT: '0' };
     await readConfig({ ...none, all: true, environment: free });
+  });
+
+  it.each(SETTINGS.filter(({ kind }) => kind !== 'text'))(
+    'refuses what is no value of $environment, by the name it was given under',
+    async ({ kind, environment, flag, key, secret }) => {
+      const bad = kind === 'pairs' ? 'hunter2' : 'maybe hunter2';
+      const named = async (input: Partial<typeof none>): Promise<string> =>
+        readConfig({ ...none, ...input }).then(
+          () => 'it was taken',
+          (error: unknown) => String(error),
+        );
+      const faults = [
+        await named({ environment: { [environment]: bad } }),
+        await named({ flags: new Map([[key, bad]]) }),
+      ];
+      expect(faults[0]).toContain(`ConfigError: ${environment}: must be `);
+      expect(faults[1]).toContain(`ConfigError: ${flag}: must be `);
+      if (secret) expect(faults.join()).not.toContain('hunter2');
+    },
+  );
+
+  it.each(SETTINGS.filter(({ secret }) => secret))('never shows $environment', async (setting) => {
+    const given = setting.kind === 'pairs' ? 'name=hunter2' : 'hunter2';
+    // A key needs its certificate.
+    const environment = { SECURITY_CERT_DATA: 'x', SECURITY_KEY_DATA: 'x', [setting.environment]: given };
+    const { config, origins } = await readConfig({ ...none, environment });
+    expect(JSON.stringify(config)).toContain('hunter2');
+    expect(showConfig(SETTINGS, config, origins)).not.toContain('hunter2');
+  });
+
+  it('refuses a name and a password in the address of NATS, without showing them', async () => {
+    for (const url of ['nats://bob:hunter2@here:4222', 'there, bob:hunter2@here']) {
+      const read = readConfig({ ...none, environment: { NATS_URL: url } });
+      await expect(read).rejects.toThrow(/^NATS_URL: .*NATS_USER and NATS_PASSWORD/);
+      await expect(read).rejects.not.toThrow('hunter2');
+    }
   });
 
   it('finds variables that are nearly ours', () => {

@@ -94,6 +94,9 @@ export function crossFaults(config: Config): readonly string[] {
 
 function natsFaults({ nats }: Config): string[] {
   const faults: string[] = [];
+  // The client would go without them, and an address is shown where a password is not.
+  if (nats.url.includes('@'))
+    faults.push('NATS_URL: name and password go into NATS_USER and NATS_PASSWORD, not into the address');
   if (nats.user !== '' && nats.token !== '') faults.push('NATS_USER, NATS_TOKEN: one of them, not both');
   if ((nats.certFilename === '') !== (nats.keyFilename === ''))
     faults.push(

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { settingsOf, type Setting } from './setting.js';
+import { settingsOf, withoutPasswords, type Setting } from './setting.js';
 import type { Source, SourceName } from './source.js';
 
 /** The configuration cannot be used: one line per fault, each naming its setting. */
@@ -74,14 +74,14 @@ function readValue(setting: Setting, raw: unknown): Read {
   const why = issues.map((issue) => issue.message).join('; ');
   if (raw === undefined) return fault(`is required (${why})`);
   return fault(
-    setting.kind === 'number'
+    setting.kind === 'number' || setting.kind === 'choice'
       ? `must be ${wordsOf(setting)}, not ${shown(setting, raw)}`
       : `${why} (got ${shown(setting, raw)})`,
   );
 }
 
 function shown(setting: Setting, raw: unknown): string {
-  return setting.secret ? 'the given value' : JSON.stringify(raw);
+  return setting.secret ? 'the given value' : withoutPasswords(JSON.stringify(raw));
 }
 
 function wordsOf(setting: Setting): string {

@@ -40,6 +40,11 @@ export function textOfDefault(setting: Setting): string {
   return typeof defaultValue === 'number' || typeof defaultValue === 'boolean' ? String(defaultValue) : '';
 }
 
+/** A text without the names and passwords that addresses in it carry (`https://user:password@…`). */
+export function withoutPasswords(text: string): string {
+  return text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/"'@,]+@/gi, '$1********@');
+}
+
 type Path = readonly string[];
 
 /** `others`: further places that the group is known under. */

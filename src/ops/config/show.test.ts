@@ -18,6 +18,7 @@ const schema = z.object({
         .default([])
         .meta({ secret: true }),
       oldKeys: z.array(z.string()).default([]).meta({ secret: true }),
+      endpoints: z.array(z.strictObject({ name: z.string(), url: z.string() })).default([]),
     }),
     amqp: z.object({ enable: z.boolean().default(false) }),
   }),
@@ -43,6 +44,7 @@ describe('the effective configuration', () => {
         '    password: "********"  # environment',
         '    keys: "********"  # environment',
         '    oldKeys: []',
+        '    endpoints: []',
         '  amqp:',
         '    enable: false',
         '',
@@ -55,5 +57,15 @@ describe('the effective configuration', () => {
     const open = text.replace(/^ *keys: .*\n/m, '');
     const again = loadConfig(schema, [yamlSource('shown.yaml', open, settings)]).config;
     expect(again.connectors.aws).toMatchObject({ port: 9, accountId: '000000000000' });
+  });
+
+  it('shows addresses without the name and the password in them', () => {
+    const urls = 'a=https://bob:hunter2@here:1/x@y,b=https://here/x@y,c=nats://hunter2@here';
+    const sources = [environmentSource({ CONNECTORS_AWS_ENDPOINTS: urls })];
+    const { config, origins } = loadConfig(schema, sources);
+    const text = showConfig(settings, config, origins);
+    expect(text).not.toContain('hunter2');
+    for (const url of ['https://********@here:1/x@y', 'https://here/x@y', 'nats://********@here'])
+      expect(text).toContain(`url: "${url}"`);
   });
 });

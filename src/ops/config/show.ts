@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { Setting } from './setting.js';
+import { withoutPasswords, type Setting } from './setting.js';
 import type { SourceName } from './source.js';
 
 /** The effective configuration as a YAML file that would give it, each line with where it came from. Secrets are hidden. */
@@ -22,7 +22,7 @@ export function showConfig(
       (at, name) => (at as Record<string, unknown> | undefined)?.[name],
       config,
     );
-    const text = setting.secret && !isEmpty(value) ? '"********"' : flow(value);
+    const text = setting.secret && !isEmpty(value) ? '"********"' : withoutPasswords(flow(value));
     const origin = origins.get(setting.key) ?? 'default';
     lines.push(
       `${'  '.repeat(above.length)}${setting.path.at(-1) ?? ''}: ${text}${origin === 'default' ? '' : `  # ${origin}`}`,
