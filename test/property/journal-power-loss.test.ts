@@ -270,12 +270,14 @@ async function check(seed: number, sync: 'always' | 'interval', steps: readonly 
 }
 
 const runs = Number(process.env['POLYMQ_PROPERTY_RUNS'] ?? 150);
+/** By hand, as long as so many runs take. */
+const TIMEOUT_MS = Math.max(120_000, runs * 1000);
 
 describe('the journal on a disk that loses its power', () => {
   for (const sync of ['always', 'interval'] as const) {
     it(
       `keeps what it promised, in order, and nothing else (sync ${sync})`,
-      { timeout: 120_000 },
+      { timeout: TIMEOUT_MS },
       async () => {
         await fc.assert(
           fc.asyncProperty(fc.nat(), fc.array(step, { minLength: 1, maxLength: 60 }), (seed, steps) =>
@@ -287,7 +289,7 @@ describe('the journal on a disk that loses its power', () => {
     );
   }
 
-  it('also when the disk is full at times and syncs fail', { timeout: 120_000 }, async () => {
+  it('also when the disk is full at times and syncs fail', { timeout: TIMEOUT_MS }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.array(brokenStep, { minLength: 1, maxLength: 60 }), (seed, steps) =>
         check(seed, 'always', steps),

@@ -5,7 +5,8 @@
 export const RUNS = Number(process.env['POLYMQ_PROPERTY_RUNS'] ?? 150);
 const { POLYMQ_PROPERTY_SEED: asked = '20261130' } = process.env;
 export const SEED = asked === 'random' ? Math.floor(Math.random() * 0x7fffffff) : Number(asked);
-export const TIME_BUDGET_MS = 60_000;
+/** By hand, as long as so many runs take. */
+export const TIME_BUDGET_MS = Math.max(60_000, RUNS * 400);
 
 /** No step needs time of the machine's own: one that takes longer than this hangs. */
 const STEP_MS_MAX = 3_000;
