@@ -126,6 +126,27 @@ describe('an alias', () => {
   });
 });
 
+it('an alias gives dead letters away for as long as its RedrivePolicy says so', async () => {
+  const shared = channelName('amqp.default.redriven');
+  await server.broker.change([
+    { do: 'create-queue', channel: shared, settings: {} },
+    { do: 'set-alias', alias: channelName('sqs.redriven'), channel: shared },
+  ]);
+  const QueueUrl = await queues.create({}, 'redriven');
+  const dead = await queues.create({}, 'redriven-dead');
+  const set = (RedrivePolicy: string) =>
+    server.sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { RedrivePolicy } }));
+  const deadLetterTargetArn = 'arn:aws:sqs:kubemq:000000000000:redriven-dead';
+  await set(JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 1 }));
+  await queues.send(QueueUrl, 'given away');
+  await queues.receive(QueueUrl, { VisibilityTimeout: 0 });
+  expect(bodies(await queues.receive(dead))).toEqual(['given away']);
+  await set('');
+  await queues.send(QueueUrl, 'kept');
+  await queues.receive(QueueUrl, { VisibilityTimeout: 0 });
+  expect(bodies(await queues.receive(QueueUrl))).toEqual(['kept']);
+});
+
 describe('the end of service', () => {
   it('ends waiting receives with nothing and loses nothing', async () => {
     const other = await startAwsServer();

@@ -209,14 +209,18 @@ export function settingsOf(attributes: QueueAttributes, fifo: boolean): Partial<
 }
 
 /**
- * What changes on another protocol's channel that an SQS queue is an alias of: only what was set through SQS itself, so
- * that its own protocol's ways stay.
+ * What changes on another protocol's channel that an SQS queue is an alias of: only what is, or was `before`, set through
+ * SQS itself, so that its own protocol's ways stay.
  */
-export function settingsBehindAlias(attributes: QueueAttributes): Partial<QueueSettings> {
+export function settingsBehindAlias(
+  attributes: QueueAttributes,
+  before: QueueAttributes = {},
+): Partial<QueueSettings> {
   const { retentionMs, deadLetter } = settingsOf(attributes, false);
+  const redrives = attributes['RedrivePolicy'] !== undefined || before['RedrivePolicy'] !== undefined;
   return {
     ...(attributes['MessageRetentionPeriod'] !== undefined && retentionMs !== undefined && { retentionMs }),
-    ...(attributes['RedrivePolicy'] !== undefined && { deadLetter }),
+    ...(redrives && { deadLetter }),
   };
 }
 

@@ -56,7 +56,9 @@ export async function updateQueue(
       modifiedAt: Math.floor(clock.now() / 1000),
     };
     const own = broker.resolve(queue.channel) === queue.channel;
-    const settings = own ? settingsOf(record.attributes, queue.fifo) : settingsBehindAlias(record.attributes);
+    const settings = own
+      ? settingsOf(record.attributes, queue.fifo)
+      : settingsBehindAlias(record.attributes, queue.record.attributes);
     try {
       await broker.change([
         { do: 'put', kind: QUEUE_KIND, key: queue.name, value: record, expected: queue.version },
