@@ -50,21 +50,23 @@ export class SimulatedClient {
     });
     history.asked(batch, messages);
     const isKnown = random.chance(0.5);
+    const early = random.chance(0.7);
     const tries = isKnown ? SEND_TRIES : 1;
     const named = messages.map(({ id, channel, size }) => ({ id, channel, size }));
     for (let i = 0; i < tries; i++) {
       if (i > 0) await this.#pause(random.below(PAUSE_MS_MAX * 2));
-      if ((await this.#call({ do: 'send', batch, messages: named, isKnown })) !== undefined) return;
+      if ((await this.#call({ do: 'send', batch, messages: named, isKnown, early })) !== undefined) return;
     }
   }
 
   async #receive(): Promise<void> {
     const { random, history } = this.#world;
+    const waits = random.chance(0.4);
     const found = await this.#call({
-      do: 'receive',
+      do: waits && random.chance(0.5) ? 'consume' : 'receive',
       queue: random.chance(0.5) ? FIFO : PLAIN,
       max: 1 + random.below(4),
-      waitMs: random.chance(0.3) ? 100 + random.below(200) : 0,
+      waitMs: waits ? 100 + random.below(200) : 0,
       leaseMs: 100 + random.below(900),
     });
     if (found === undefined || random.chance(0.1)) return;

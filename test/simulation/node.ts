@@ -7,7 +7,7 @@ import { openBroker, type OpenBroker } from '../../src/core/broker.js';
 import type { ChannelName } from '../../src/core/channel-name.js';
 import { BrokerError } from '../../src/core/errors.js';
 import { UNCONTESTED } from '../../src/core/ports/tenure.js';
-import type { LeaseToken } from '../../src/core/queue/types.js';
+import type { Delivery, LeaseToken } from '../../src/core/queue/types.js';
 import type { Cluster } from '../../src/app/cluster.js';
 import { CLAIM } from '../../src/app/partition.js';
 import { Ownership, TakeOverFailed } from '../../src/app/ownership.js';
@@ -45,6 +45,8 @@ export interface SendCall {
   readonly messages: readonly { readonly id: string; readonly channel: string; readonly size: number }[];
   /** One that is tried again is the same. */
   readonly isKnown: boolean;
+  /** Whoever consumes may have it before it is durable. */
+  readonly early: boolean;
 }
 export interface ReceiveCall {
   readonly do: 'receive';
@@ -53,12 +55,16 @@ export interface ReceiveCall {
   readonly waitMs: number;
   readonly leaseMs: number;
 }
+/** By a consumer who is there that long, and takes what is not durable yet. */
+export interface ConsumeCall extends Omit<ReceiveCall, 'do'> {
+  readonly do: 'consume';
+}
 export interface SettleCall {
   readonly do: 'ack' | 'nack' | 'extend';
   readonly durable: boolean;
   readonly tokens: readonly (LeaseToken & { readonly id: string })[];
 }
-export type Call = SendCall | ReceiveCall | SettleCall;
+export type Call = SendCall | ReceiveCall | ConsumeCall | SettleCall;
 
 export interface Serving {
   readonly broker: OpenBroker;
@@ -267,6 +273,42 @@ export class NodeProcess {
     }
   }
 
+  #handedOut(deliveries: readonly Delivery[], epoch: number): SettleCall['tokens'] {
+    const found = deliveries.map(({ channel, sequence, attempt, message }) => ({
+      channel,
+      sequence,
+      attempt,
+      id: idOf(message.body),
+    }));
+    this.#world.history.handedOut(
+      found.map(({ id }) => id),
+      epoch,
+    );
+    return found;
+  }
+
+  async #consume(call: ConsumeCall, { broker, epoch }: Omit<Serving, 'ownership'>): Promise<unknown> {
+    const { queue, max, waitMs, leaseMs } = call;
+    const found: SettleCall['tokens'][number][] = [];
+    const consumer = broker.consume({
+      channel: queue as ChannelName,
+      credit: max,
+      early: true,
+      handOut: { kind: 'lease', leaseMs },
+      onDeliveries: (deliveries) => {
+        try {
+          found.push(...this.#handedOut(deliveries, epoch));
+        } catch (error) {
+          this.#world.fail(error);
+        }
+      },
+      onCancel: () => undefined,
+    });
+    await new Promise<void>((resolve) => void this.clock.after(waitMs, resolve));
+    consumer.cancel();
+    return found;
+  }
+
   async #perform(call: Call, { broker, epoch }: Serving): Promise<unknown> {
     const { history } = this.#world;
     if (call.do === 'send') {
@@ -276,13 +318,14 @@ export class NodeProcess {
           body: Buffer.from(`${id} ${'.'.repeat(size)}`),
           ...(call.isKnown && { dedupId: id }),
         })),
-        { allOrNothing: true },
+        { allOrNothing: true, early: call.early },
       );
       const refused = outcomes.find((outcome) => !outcome.ok);
       if (refused?.ok === false) throw refused.error;
       history.stored(call.batch);
       return {};
     }
+    if (call.do === 'consume') return this.#consume(call, { broker, epoch });
     if (call.do === 'receive') {
       const { queue, max, waitMs, leaseMs } = call;
       const deliveries = await broker.receive({
@@ -291,17 +334,7 @@ export class NodeProcess {
         waitMs,
         handOut: { kind: 'lease', leaseMs },
       });
-      const found = deliveries.map(({ channel, sequence, attempt, message }) => ({
-        channel,
-        sequence,
-        attempt,
-        id: idOf(message.body),
-      }));
-      history.handedOut(
-        found.map(({ id }) => id),
-        epoch,
-      );
-      return found;
+      return this.#handedOut(deliveries, epoch);
     }
     const { tokens, durable } = call;
     const settlement =

@@ -302,6 +302,16 @@ describe('messages handed out before they are durable', () => {
     expect(broker.figures()).toMatchObject({ messages: 0, liveBytes: 0 });
   });
 
+  it('are none of a queue that needs no disk', async () => {
+    faults.holdCommits = false;
+    const memory = 'memory' as ChannelName;
+    await broker.change([{ do: 'create-queue', channel: memory, settings: { durable: false } }]);
+    await consume({ channel: memory });
+    expect(await send('a', early, memory)).toMatchObject([{ ok: true }]);
+    expect((await settle({ kind: 'nack', to: 'origin' })).refused).toEqual([]);
+    expect(got.map(text)).toEqual(['a', 'a']);
+  });
+
   it('need no acknowledgement when they are removed as they are handed out', async () => {
     await consume({ handOut: { kind: 'auto' } });
     const sent = send('a');
