@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { md5, md5OfAll } from './md5.js';
+import { md5, MD5_CHARS, md5OfAll } from './md5.js';
 
 const expected = (message: Uint8Array): string => createHash('md5').update(message).digest('hex');
+const all = (messages: readonly Uint8Array[]): string[] => {
+  const digests = md5OfAll(messages).toString('latin1');
+  return messages.map((_, place) => digests.slice(place * MD5_CHARS, (place + 1) * MD5_CHARS));
+};
 const ofLength = (length: number): Buffer => Buffer.alloc(length, `${length} `);
 
 describe('md5 of many messages', () => {
   it('gives the test suite of RFC 1321', () => {
     const texts = ['', 'a', 'abc', 'message digest', 'abcdefghijklmnopqrstuvwxyz', '1234567890'.repeat(8)];
-    expect(md5OfAll(texts.map((text) => Buffer.from(text)))).toEqual([
+    expect(all(texts.map((text) => Buffer.from(text)))).toEqual([
       'd41d8cd98f00b204e9800998ecf8427e',
       '0cc175b9c0f1b6a831c399e269772661',
       '900150983cd24fb0d6963f7d28e17f72',
@@ -29,7 +33,7 @@ describe('md5 of many messages', () => {
       40_000,
     ];
     const messages = lengths.map(ofLength);
-    expect(md5OfAll(messages)).toEqual(messages.map(expected));
+    expect(all(messages)).toEqual(messages.map(expected));
     expect(messages.map(md5)).toEqual(messages.map(expected));
   });
 
@@ -37,7 +41,7 @@ describe('md5 of many messages', () => {
     const message = fc.uint8Array({ maxLength: 400 });
     fc.assert(
       fc.property(fc.array(message, { maxLength: 14 }), (messages) => {
-        expect(md5OfAll(messages)).toEqual(messages.map(expected));
+        expect(all(messages)).toEqual(messages.map(expected));
       }),
       { numRuns: 300 },
     );
@@ -46,6 +50,6 @@ describe('md5 of many messages', () => {
   it('reads views of larger buffers', () => {
     const whole = ofLength(5_000);
     const views = [0, 1, 2, 3, 700].map((start) => whole.subarray(start, start + 1_001));
-    expect(md5OfAll(views)).toEqual(views.map(expected));
+    expect(all(views)).toEqual(views.map(expected));
   });
 });

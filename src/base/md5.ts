@@ -10,7 +10,8 @@ const PADDING_BYTES = 9;
 /** Longer ones are hashed one by one: so much of them costs more than the call. */
 const SHORT_BYTES_MAX = LANE_BYTES - PADDING_BYTES;
 const START = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476] as const;
-const DIGEST_CHARS = 32;
+/** Characters of a digest in hexadecimal. */
+export const MD5_CHARS = 32;
 const HEX = Buffer.from('0123456789abcdef', 'latin1');
 
 /** What is used of it here: the language's own library does not name it. */
@@ -47,24 +48,23 @@ export function md5(message: Uint8Array): string {
   return hash('md5', message, 'hex');
 }
 
-/** The same of many, each at its place; several times as fast when they are short. */
-export function md5OfAll(messages: readonly Uint8Array[]): string[] {
-  const out = new Array<string>(messages.length);
+/** The same of many, the characters of one behind those of the other; several times as fast when they are short. */
+export function md5OfAll(messages: readonly Uint8Array[]): Buffer {
+  const out = Buffer.allocUnsafe(messages.length * MD5_CHARS);
   const short: number[] = [];
   for (let place = 0; place < messages.length; place++) {
     const message = messages[place] as Uint8Array;
     if (messages.length > 1 && message.length <= SHORT_BYTES_MAX) short.push(place);
-    else out[place] = md5(message);
+    else out.write(md5(message), place * MD5_CHARS, 'latin1');
   }
   if (short.length > 0) hashShort(messages, short, out);
   return out;
 }
 
 /** Fills the lanes, and again each that is done, until nothing is left. */
-function hashShort(messages: readonly Uint8Array[], places: readonly number[], out: string[]): void {
+function hashShort(messages: readonly Uint8Array[], places: readonly number[], out: Buffer): void {
   machine ??= start();
   const { memory, run } = machine;
-  const digests = Buffer.allocUnsafe(places.length * DIGEST_CHARS);
   // Of each lane: which message it has (-1 = none), where its next block stands, and how many are left.
   const held = [-1, -1, -1, -1];
   const at = [0, 0, 0, 0];
@@ -89,13 +89,9 @@ function hashShort(messages: readonly Uint8Array[], places: readonly number[], o
       if (held[lane] === -1) continue;
       left[lane] = (left[lane] as number) - blocks;
       if (left[lane] !== 0) continue;
-      writeDigest(memory, lane, digests, (held[lane] as number) * DIGEST_CHARS);
+      writeDigest(memory, lane, out, (places[held[lane] as number] as number) * MD5_CHARS);
       held[lane] = -1;
     }
-  }
-  const text = digests.toString('latin1');
-  for (let i = 0; i < places.length; i++) {
-    out[places[i] as number] = text.slice(i * DIGEST_CHARS, (i + 1) * DIGEST_CHARS);
   }
 }
 

@@ -97,6 +97,29 @@ export function mintedId(channelId: number, sequence: number): string {
   return common + ((HEX_3[low >>> 12] as string) + (HEX_3[low & 0xfff] as string));
 }
 
+/** Characters of a minted id, all of them ASCII. */
+export const MINTED_ID_CHARS = 36;
+const COMMON_CHARS = MINTED_ID_CHARS - 6;
+const HEX_BYTES = Buffer.from('0123456789abcdef', 'latin1');
+const commonBytes = Buffer.alloc(COMMON_CHARS);
+let commonInBytes = '';
+
+/** Writes `mintedId` to `target`, without a text on the way. */
+function putMintedId(target: Uint8Array, at: number, channelId: number, sequence: number): void {
+  const high = Math.floor(sequence / LOW_IDS);
+  if (channelId !== commonChannel || high !== commonHigh) mintedId(channelId, sequence);
+  if (common !== commonInBytes) {
+    commonBytes.write(common, 'latin1');
+    commonInBytes = common;
+  }
+  for (let i = 0; i < COMMON_CHARS; i++) target[at + i] = commonBytes[i] as number;
+  let low = sequence % LOW_IDS;
+  for (let i = MINTED_ID_CHARS - 1; i >= COMMON_CHARS; i--) {
+    target[at + i] = HEX_BYTES[low & 15] as number;
+    low >>>= 4;
+  }
+}
+
 /** Translators by the protocol name of an origin. */
 export type Translators = ReadonlyMap<string, Translator>;
 
@@ -174,6 +197,14 @@ export class MessageView implements StoredMessage {
     return own ? r.text() : (this.#view()?.id ?? mintedId(r.u32(), r.u64()));
   }
 
+  /** Writes the id to `target` when it is a minted one (MINTED_ID_CHARS); false when it is not, and nothing is written. */
+  putMintedId(target: Uint8Array, at: number): boolean {
+    if (this.hasOwnId) return false;
+    const r = new ByteReader(this.payload, 1);
+    putMintedId(target, at, r.u32(), r.u64());
+    return true;
+  }
+
   get hasOwnId(): boolean {
     return (this.#parse() & HAS_ID) !== 0 || this.#view()?.id !== undefined;
   }
@@ -230,8 +261,34 @@ export class MessageView implements StoredMessage {
   }
 }
 
+let knownClient = '';
+let knownClientBytes = new Uint8Array(0);
+const KNOWN_CLIENT_BYTES_MAX = 256;
+
+/** Messages in a row mostly have one sender: bytes like the ones before give the text made of those. */
+function readClientId(r: ByteReader): string {
+  const start = r.at;
+  const size = r.varint();
+  const from = r.at;
+  if (size === knownClientBytes.length && from + size <= r.end) {
+    let i = 0;
+    while (i < size && r.buffer[from + i] === knownClientBytes[i]) i++;
+    if (i === size) {
+      r.at = from + size;
+      return knownClient;
+    }
+  }
+  r.at = start;
+  const clientId = r.text();
+  if (size <= KNOWN_CLIENT_BYTES_MAX) {
+    knownClient = clientId;
+    knownClientBytes = new Uint8Array(r.buffer.subarray(from, from + size));
+  }
+  return clientId;
+}
+
 function readParts(r: ByteReader, flags: number): Parts {
-  const clientId = (flags & HAS_CLIENT) !== 0 ? r.text() : '';
+  const clientId = (flags & HAS_CLIENT) !== 0 ? readClientId(r) : '';
   const metadata = (flags & HAS_METADATA) !== 0 ? r.text() : '';
   const tagsAt = r.at;
   if ((flags & HAS_TAGS) !== 0) for (let left = r.varint() * 2; left > 0; left--) r.skipBlock();

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { ByteWriter } from '../../base/bytes.js';
 import type { ChannelName } from '../../core/channel-name.js';
 import { BrokerError } from '../../core/errors.js';
+import { encodeMessage, MessageView } from '../../core/message-codec.js';
 import type { StoredMessage } from '../../core/message.js';
 import {
   deliveredQueueMessage,
@@ -8,7 +10,7 @@ import {
   outgoingQueueMessage,
   sendResult,
 } from './queue-message-mapping.js';
-import { QueueMessage } from './wire/messages.js';
+import { QueueMessage, type OutgoingQueueMessage } from './wire/messages.js';
 
 const body = Buffer.from([0, 255, 1]);
 
@@ -83,6 +85,12 @@ describe('the result of a send', () => {
   });
 });
 
+/** Its fields, as a plain value. */
+function fieldsOf(message: OutgoingQueueMessage): OutgoingQueueMessage {
+  const { messageId, clientId, channel, metadata, body, tags, attributes, policy } = message;
+  return { messageId, clientId, channel, metadata, body, tags, attributes, policy };
+}
+
 describe('a message on its way out', () => {
   const message: StoredMessage = {
     id: 'm',
@@ -118,12 +126,12 @@ describe('a message on its way out', () => {
       ({ sequence }) => `to-${sequence}`,
       ({ sequence }) => sequence * 2,
     );
-    expect(together).toEqual(alone);
+    expect(together.map(fieldsOf)).toEqual(alone.map(fieldsOf));
     expect(new Set(together.map(({ attributes }) => attributes?.md5OfBody)).size).toBe(all.length);
   });
 
   it('shows all there is to know', () => {
-    expect(deliveredQueueMessage(seen, 'name')).toEqual({
+    expect(fieldsOf(deliveredQueueMessage(seen, 'name'))).toEqual({
       messageId: 'm',
       clientId: 'c',
       channel: 'name',
@@ -149,6 +157,56 @@ describe('a message on its way out', () => {
       attributes: { reRouted: true, reRoutedFromQueue: 'old' },
       policy: {},
     });
+  });
+
+  it('writes itself as its fields are written', () => {
+    const writer = new ByteWriter(64);
+    const minted = (w: ByteWriter, sequence: number): MessageView => {
+      w.length = 0;
+      encodeMessage(
+        w,
+        { channel: 'q' as ChannelName, clientId: 'klïent', body: Buffer.from('b') },
+        77,
+        sequence,
+      );
+      return new MessageView(Buffer.from(w.buffer.subarray(0, w.length)), new Map());
+    };
+    const foreign = {
+      ...message,
+      id: 'ü'.repeat(90),
+      clientId: '',
+      tags: new Map(),
+      metadata: '',
+      policy: {},
+    };
+    const messages = [
+      message,
+      { ...message, body: Buffer.alloc(0), metadata: 'm'.repeat(300) },
+      foreign,
+      minted(writer, 5),
+      minted(writer, 2 ** 30 + 7),
+      minted(writer, 2 ** 24 - 1),
+      message,
+    ];
+    const all = messages.flatMap((one, place) => [
+      { ...seen, message: one, sequence: place + 1 },
+      {
+        ...seen,
+        message: one,
+        reRoutedFrom: 'elsewhere',
+        delayedTo: 9,
+        enqueuedAt: 1 + place,
+        receiveCount: 300,
+      },
+    ]);
+    const delivered = deliveredQueueMessages(
+      all,
+      ({ sequence }) => (sequence === 3 ? 'ch.ä' : 'ch'),
+      ({ sequence }) => sequence,
+    );
+    for (const each of delivered)
+      expect(QueueMessage.encode(each)).toEqual(QueueMessage.encode(fieldsOf(each)));
+    expect(delivered[6]?.messageId).toBe('0000004d-0000-8000-8000-000000000005');
   });
 
   it('may show a stand-in for its sequence', () => {

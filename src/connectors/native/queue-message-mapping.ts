@@ -1,15 +1,18 @@
-import { md5, md5OfAll } from '../../base/md5.js';
+import { md5OfAll } from '../../base/md5.js';
 import type { ChannelName } from '../../core/channel-name.js';
-import type { MessagePolicy, OutgoingMessage, StoredMessage } from '../../core/message.js';
+import { MessageView, MINTED_ID_CHARS } from '../../core/message-codec.js';
+import type { MessagePolicy, OutgoingMessage, StoredMessage, Tags } from '../../core/message.js';
 import type { Delivery, PeekedMessage, SendOutcome } from '../../core/queue/types.js';
 import { nativeText } from './errors.js';
 import { NATIVE_LIMITS } from './limits.js';
+import { DeliveredQueueMessage } from './wire/delivered-queue-message.js';
 import type {
   OutgoingQueueMessage,
   QueueMessage,
   QueueMessagePolicy,
   SendQueueMessageResult,
 } from './wire/messages.js';
+import type { Sink } from './wire/sink.js';
 
 const NS_PER_MS = 1_000_000n;
 
@@ -85,8 +88,12 @@ export function deliveredQueueMessage(
   channel: string,
   sequence = seen.sequence,
 ): OutgoingQueueMessage {
-  const { body } = seen.message;
-  return shown(seen, { channel, sequence, body, md5OfBody: md5(body) });
+  const [message] = deliveredQueueMessages(
+    [seen],
+    () => channel,
+    () => sequence,
+  );
+  return message as OutgoingQueueMessage;
 }
 
 /** The same of many. */
@@ -96,46 +103,78 @@ export function deliveredQueueMessages<T extends Seen>(
   sequenceOf: (seen: T) => number,
 ): OutgoingQueueMessage[] {
   const bodies = all.map(({ message }) => message.body);
-  const digests = md5OfAll(bodies);
-  return all.map((seen, place) =>
-    shown(seen, {
-      channel: channelOf(seen),
-      sequence: sequenceOf(seen),
-      body: bodies[place] as Uint8Array,
-      md5OfBody: digests[place] as string,
-    }),
-  );
+  const together = { bodies, digests: md5OfAll(bodies) };
+  return all.map((seen, place) => {
+    const message = new Shown(seen, channelOf(seen), together, place);
+    message.sequence = sequenceOf(seen);
+    return message;
+  });
 }
 
-interface Shown {
-  readonly channel: string;
-  readonly sequence: number;
-  readonly body: Uint8Array;
-  readonly md5OfBody: string;
+/** What is handed out together. */
+interface Together {
+  readonly bodies: readonly Uint8Array[];
+  readonly digests: Buffer;
 }
 
-function shown(seen: Seen, { channel, sequence, body, md5OfBody }: Shown): OutgoingQueueMessage {
-  const { message } = seen;
-  return {
-    messageId: message.id,
-    clientId: message.clientId,
-    channel,
-    metadata: message.metadata,
-    body,
-    tags: message.tags,
-    attributes: {
-      timestamp: nanoseconds(seen.enqueuedAt),
-      sequence,
-      md5OfBody,
-      receiveCount: seen.receiveCount,
-      reRouted: seen.reRoutedFrom !== '',
-      reRoutedFromQueue: seen.reRoutedFrom,
-      expirationAt: nanoseconds(seen.expiresAt),
-      delayedTo: nanoseconds(seen.delayedTo),
-    },
-    // What was dead-lettered or moved has its policy behind it.
-    policy: seen.reRoutedFrom === '' ? deliveredPolicy(message) : {},
-  };
+/** A message as the core hands it out. */
+class Shown extends DeliveredQueueMessage {
+  readonly seen: Seen;
+
+  constructor(seen: Seen, channel: string, { bodies, digests }: Together, place: number) {
+    super(channel, bodies[place] as Uint8Array, digests, place);
+    this.seen = seen;
+  }
+
+  get messageId(): string {
+    return this.seen.message.id;
+  }
+
+  get clientId(): string {
+    return this.seen.message.clientId;
+  }
+
+  get metadata(): string {
+    return this.seen.message.metadata;
+  }
+
+  get tags(): Tags {
+    return this.seen.message.tags;
+  }
+
+  get timestamp(): bigint {
+    return nanoseconds(this.seen.enqueuedAt);
+  }
+
+  get receiveCount(): number {
+    return this.seen.receiveCount;
+  }
+
+  get reRoutedFrom(): string {
+    return this.seen.reRoutedFrom;
+  }
+
+  get expirationAt(): bigint {
+    return nanoseconds(this.seen.expiresAt);
+  }
+
+  get delayedTo(): bigint {
+    return nanoseconds(this.seen.delayedTo);
+  }
+
+  // What was dead-lettered or moved has its policy behind it.
+  get policy(): Partial<QueueMessagePolicy> {
+    return this.seen.reRoutedFrom === '' ? deliveredPolicy(this.seen.message) : {};
+  }
+
+  protected putId(sink: Sink): boolean {
+    const { message } = this.seen;
+    if (!(message instanceof MessageView) || message.hasOwnId) return false;
+    sink.room(MINTED_ID_CHARS);
+    message.putMintedId(sink.bytes, sink.at);
+    sink.small(MINTED_ID_CHARS);
+    return true;
+  }
 }
 
 const NO_POLICY: QueueMessagePolicy = {

@@ -34,6 +34,29 @@ describe('a transaction', () => {
     expect(transaction.sequences()).toEqual([1]);
   });
 
+  it('gives all that is open to whoever takes all, also behind a range', () => {
+    const transaction = new Transaction('t');
+    for (const sequence of [3, 4, 9]) transaction.add(delivery(sequence));
+    const all = transaction.take();
+    expect(all.sequences).toEqual([3, 4, 9]);
+    expect(transaction.take().sequences).toEqual([]);
+    transaction.putBack(all);
+    expect(transaction.take([4]).sequences).toEqual([4]);
+    transaction.add(delivery(12));
+    const rest = transaction.take();
+    expect(rest.sequences).toEqual([3, 9, 12]);
+    expect(rest.deliveries.map(({ sequence }) => sequence)).toEqual([3, 9, 12]);
+    expect(rest.unknown).toEqual([]);
+  });
+
+  it('tells apart messages that do not come in order', () => {
+    const transaction = new Transaction('t');
+    const shown = [5, 2, 5, 2, 6].map((sequence, place) => transaction.add(delivery(sequence, `q.${place}`)));
+    expect(new Set(shown).size).toBe(5);
+    const places = shown.map((sequence) => transaction.take([sequence]).deliveries[0]?.channel);
+    expect(places).toEqual(['q.0', 'q.1', 'q.2', 'q.3', 'q.4']);
+  });
+
   it('tells apart messages of sub-channels that share a sequence', () => {
     const transaction = new Transaction('t');
     const first = transaction.add(delivery(1, 'q.g.a'));

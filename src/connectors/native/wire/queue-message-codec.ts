@@ -10,8 +10,8 @@ import { WireError, type Source } from './varint.js';
  * they have to do.
  */
 
-const text = (field: number): number => (field << 3) | DELIMITED;
-const number = (field: number): number => (field << 3) | VARINT;
+export const text = (field: number): number => (field << 3) | DELIMITED;
+export const number = (field: number): number => (field << 3) | VARINT;
 
 const TEXT_1 = text(1);
 const TEXT_2 = text(2);
@@ -34,25 +34,25 @@ const NUMBER_8 = number(8);
 const NUMBER_9 = number(9);
 const NUMBER_10 = number(10);
 
-function putText(tag: number, value: string | undefined, sink: Sink): void {
+export function putText(tag: number, value: string | undefined, sink: Sink): void {
   if (value === undefined || value.length === 0) return;
   sink.text(value);
   sink.small(tag);
 }
 
-function putNumber(tag: number, value: number | undefined, sink: Sink): void {
+export function putNumber(tag: number, value: number | undefined, sink: Sink): void {
   if (value === undefined || value === 0) return;
   writeNumber(value, sink);
   sink.small(tag);
 }
 
-function putBig(tag: number, value: bigint | undefined, sink: Sink): void {
+export function putBig(tag: number, value: bigint | undefined, sink: Sink): void {
   if (value === undefined || value === 0n) return;
   writeBig(value, sink);
   sink.small(tag);
 }
 
-function putBool(tag: number, value: boolean | undefined, sink: Sink): void {
+export function putBool(tag: number, value: boolean | undefined, sink: Sink): void {
   if (value !== true) return;
   sink.small(1);
   sink.small(tag);
@@ -80,14 +80,14 @@ function writeAttributes(value: Attributes, sink: Sink): void {
   putBig(NUMBER_1, value.timestamp, sink);
 }
 
-interface Policy {
+export interface Policy {
   readonly expirationSeconds?: number | undefined;
   readonly delaySeconds?: number | undefined;
   readonly maxReceiveCount?: number | undefined;
   readonly maxReceiveQueue?: string | undefined;
 }
 
-function writePolicy(value: Policy, sink: Sink): void {
+export function writePolicy(value: Policy, sink: Sink): void {
   putText(TEXT_4, value.maxReceiveQueue, sink);
   putNumber(NUMBER_3, value.maxReceiveCount, sink);
   putNumber(NUMBER_2, value.delaySeconds, sink);
@@ -108,7 +108,16 @@ interface Outgoing {
   readonly partitionKey?: string | undefined;
 }
 
-function writeMessage(value: Outgoing, sink: Sink): void {
+/** A message that writes itself, in less time than field by field; the fields are there all the same. */
+export interface WritesItself {
+  writeTo(sink: Sink): void;
+}
+
+function writeMessage(value: Outgoing & Partial<WritesItself>, sink: Sink): void {
+  if (value.writeTo !== undefined) {
+    value.writeTo(sink);
+    return;
+  }
   putText(TEXT_11, value.partitionKey, sink);
   putNumber(NUMBER_10, value.partition, sink);
   putText(TEXT_9, value.topic, sink);

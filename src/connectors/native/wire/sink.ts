@@ -85,6 +85,20 @@ export class Sink {
     this.small(size);
   }
 
+  /** A few bytes, as they are: a loop beats the call into the runtime there. */
+  copy(from: Uint8Array, start: number, size: number): void {
+    if (this.at < size) this.#grow(size);
+    this.at -= size;
+    const { bytes, at } = this;
+    for (let i = 0; i < size; i++) bytes[at + i] = from[start + i] as number;
+  }
+
+  /** Room for so many bytes, which the caller fills at once, from `at` on. */
+  room(size: number): void {
+    if (this.at < size) this.#grow(size);
+    this.at -= size;
+  }
+
   /** Bytes with their length. */
   block(value: Uint8Array): void {
     const size = value.byteLength;
