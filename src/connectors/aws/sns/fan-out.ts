@@ -1,3 +1,4 @@
+import { md5, md5OfAll } from '../../../base/md5.js';
 import { BrokerError } from '../../../core/errors.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { SendOutcome } from '../../../core/queue/types.js';
@@ -11,6 +12,7 @@ import { LEDGER_SETTINGS } from './ledger.js';
 import { textFor } from './publication.js';
 import type { Content, Publication } from './publication.js';
 import { deliveredBytes, queueCopy, signatureFor } from './queue-copy.js';
+import type { QueueDraft } from './queue-copy.js';
 import type { Subscription } from './subscription.js';
 import type { Topic } from './topic-registry.js';
 
@@ -31,6 +33,13 @@ interface Copy {
   readonly content: Content;
 }
 
+/** The same before it is written: `draft` is a queue's, all else needs no checksum of its own. */
+interface Planned {
+  readonly draft: QueueDraft | OutgoingMessage;
+  readonly subscription: Subscription;
+  readonly content: Content;
+}
+
 /**
  * Stores a copy of each message for every subscription whose filter lets it through: all of them in one entry. What a queue
  * cannot take goes to the subscription's dead-letter queue, or nowhere, as on AWS. Throws when the broker is not available:
@@ -43,9 +52,9 @@ export async function deliver(
 ): Promise<readonly Published[]> {
   if (topic.fifo && topic.archives) return deliverArchived(call.services, topic, publications);
   if (topic.fifo) return deliverInOrder(call.services, topic, publications);
-  const copies: Copy[] = [];
-  for (const publication of publications) addCopies(call.services, topic, publication, copies);
-  await store(call.services, copies);
+  const planned: Planned[] = [];
+  for (const publication of publications) addCopies(call.services, topic, publication, planned);
+  await store(call.services, written(call.services, planned));
   return publications.map(({ messageId }) => ({ MessageId: messageId, SequenceNumber: undefined }));
 }
 
@@ -82,7 +91,7 @@ async function deliverInOrder(
       { do: 'create-queue', channel: ledger, settings: LEDGER_SETTINGS, ifMissing: true },
     ]);
   }
-  const copies: Copy[] = [];
+  const planned: Planned[] = [];
   const notes: OutgoingMessage[] = [];
   const archives = broker.logStats(archiveChannel(topic.name)) !== undefined;
   const append: OutgoingMessage[] = [];
@@ -96,12 +105,13 @@ async function deliverInOrder(
     if (seen.has(scoped) || broker.remembers(ledger, scoped)) continue;
     seen.add(scoped);
     publication.sequenceNumber = sequenceNumber(createdAt, next++);
-    addCopies(services, topic, publication, copies);
+    addCopies(services, topic, publication, planned);
     if (archives) {
       const content = contentOf(publication, textFor(publication, 'sqs'));
       append.push(archivedEvent(services.config, topic.name, content));
     }
   }
+  const copies = written(services, planned);
   const outcomes = await broker.send([...notes, ...copies.map(({ message }) => message)], { append });
   await handleRefused(services, copies, outcomes.slice(notes.length));
   return notes.map((_, i) => {
@@ -117,7 +127,7 @@ type CopyServices = Omit<AwsServices, 'webhooks' | 'replays'>;
 const NO_BODY = Buffer.alloc(0);
 
 /** Adds a publication's copies for the subscriptions of its topic. */
-function addCopies(services: AwsServices, topic: Topic, publication: Publication, into: Copy[]): void {
+function addCopies(services: AwsServices, topic: Topic, publication: Publication, into: Planned[]): void {
   // Nearly always one: protocols with a text of their own are rare.
   let content: Content | undefined;
   for (const subscription of services.topics.subscriptionsOf(topic.name)) {
@@ -128,9 +138,25 @@ function addCopies(services: AwsServices, topic: Topic, publication: Publication
       continue;
     }
     if (content?.text !== text) content = contentOf(publication, text);
-    const message = copyOrLetter(services, subscription, content);
-    if (message !== undefined) into.push({ message, subscription, content });
+    const draft = draftOrLetter(services, subscription, content);
+    if (draft !== undefined) into.push({ draft, subscription, content });
   }
+}
+
+/** Writes what was planned: the checksums of all bodies are taken together. */
+function written(services: CopyServices, planned: readonly Planned[]): readonly Copy[] {
+  const bodies: Buffer[] = [];
+  for (const { draft } of planned) if (isDraft(draft)) bodies.push(draft.body);
+  const sums = md5OfAll(bodies);
+  let next = 0;
+  return planned.map(({ draft, subscription, content }) => {
+    const message = isDraft(draft) ? queueCopy(services, draft, sums[next++] as string) : draft;
+    return { message, subscription, content };
+  });
+}
+
+function isDraft(draft: QueueDraft | OutgoingMessage): draft is QueueDraft {
+  return 'queue' in draft;
 }
 
 /** What is stored for one subscription: its copy, or its dead letter; undefined when there is nowhere to put either. */
@@ -139,9 +165,18 @@ export function copyOrLetter(
   subscription: Subscription,
   content: Content,
 ): OutgoingMessage | undefined {
-  const message = copyFor(services, subscription, content) ?? deadLetterCopy(services, subscription, content);
-  if (message === undefined) services.counters.fanOutDropped++;
-  return message;
+  const draft = draftOrLetter(services, subscription, content);
+  return draft !== undefined && isDraft(draft) ? queueCopy(services, draft, md5(draft.body)) : draft;
+}
+
+function draftOrLetter(
+  services: CopyServices,
+  subscription: Subscription,
+  content: Content,
+): QueueDraft | OutgoingMessage | undefined {
+  const draft = draftFor(services, subscription, content) ?? deadLetterDraft(services, subscription, content);
+  if (draft === undefined) services.counters.fanOutDropped++;
+  return draft;
 }
 
 function contentOf(publication: Publication, text: string): Content {
@@ -162,11 +197,11 @@ function contentOf(publication: Publication, text: string): Content {
 }
 
 /** The message one subscription gets; undefined when its queue is not there or cannot take it. */
-function copyFor(
+function draftFor(
   services: CopyServices,
   subscription: Subscription,
   content: Content,
-): OutgoingMessage | undefined {
+): QueueDraft | OutgoingMessage | undefined {
   const { queueName, raw, key, record } = subscription;
   if (queueName === undefined)
     return webhookCopy(deliveryChannel(key), services.config, record.topic, content);
@@ -174,7 +209,7 @@ function copyFor(
   if (queue === undefined || (raw && content.attributes.length > ATTRIBUTES_MAX)) return undefined;
   const body = queueBody(services, subscription, content);
   const fits = body.length <= queue.messageBytesMax;
-  return fits ? queueCopy(services, queue, { subscription, content, body }) : undefined;
+  return fits ? { queue, subscription, content, body } : undefined;
 }
 
 /** What queues get is signed only where that is turned on: it costs more than all the rest. */
@@ -186,17 +221,16 @@ function queueBody(services: CopyServices, subscription: Subscription, content: 
 }
 
 /** The message for a subscription's dead-letter queue; undefined when it has none or that is not there. */
-function deadLetterCopy(
+function deadLetterDraft(
   services: CopyServices,
   subscription: Subscription,
   content: Content,
-): OutgoingMessage | undefined {
+): QueueDraft | undefined {
   const { deadLetterQueue } = subscription;
   const queue = deadLetterQueue === undefined ? undefined : services.queues.find(deadLetterQueue);
   if (queue === undefined) return undefined;
   services.counters.fanOutDeadLettered++;
-  const body = queueBody(services, subscription, content);
-  return queueCopy(services, queue, { subscription, content, body });
+  return { queue, subscription, content, body: queueBody(services, subscription, content) };
 }
 
 async function store(services: AwsServices, copies: readonly Copy[]): Promise<void> {
@@ -226,9 +260,9 @@ async function handleRefused(
     const copy = copies[i];
     if (copy === undefined || outcome?.ok !== false) continue;
     if (isPassing(outcome.error)) throw outcome.error;
-    const letter = deadLetterCopy(services, copy.subscription, copy.content);
+    const letter = deadLetterDraft(services, copy.subscription, copy.content);
     if (letter === undefined) services.counters.fanOutDropped++;
-    else letters.push(letter);
+    else letters.push(queueCopy(services, letter, md5(letter.body)));
   }
   if (letters.length > 0) await services.broker.send(letters);
 }

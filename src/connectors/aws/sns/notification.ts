@@ -126,8 +126,16 @@ function signatureFields({ version, signature, certificateUrl }: Signed): readon
   ];
 }
 
+let lastMs = Number.NaN;
+let lastIso = '';
+
+/** What is published in one batch, and often more, comes in the same millisecond. */
 function isoTime(unixMs: number): string {
-  return new Date(unixMs).toISOString();
+  if (unixMs !== lastMs) {
+    lastIso = new Date(unixMs).toISOString();
+    lastMs = unixMs;
+  }
+  return lastIso;
 }
 
 function field(name: string, value: string): string {

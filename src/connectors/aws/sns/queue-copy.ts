@@ -92,12 +92,17 @@ function marked(attributes: Content['attributes']): Content['attributes'] {
   return free ? [...attributes, REPLAYED] : attributes;
 }
 
+/** What goes into a queue, before its checksum is known: that is quicker to tell of many at once. */
+export interface QueueDraft {
+  readonly queue: Queue;
+  readonly subscription: Subscription;
+  readonly content: Content;
+  readonly body: Buffer;
+}
+
 /** The message for a queue: its body, and what SQS tells beside it. */
-export function queueCopy(
-  services: DeliveryServices,
-  queue: Queue,
-  { subscription, content, body }: { subscription: Subscription; content: Content; body: Buffer },
-): OutgoingMessage {
+export function queueCopy(services: DeliveryServices, draft: QueueDraft, bodyMd5: string): OutgoingMessage {
+  const { queue, subscription, content, body } = draft;
   const { raw, record } = subscription;
   // The groups of a FIFO topic end where nothing is ordered.
   const groupId = content.sequenceNumber !== undefined && !queue.fifo ? undefined : content.groupId;
@@ -107,7 +112,7 @@ export function queueCopy(
   const dedupId = queue.fifo ? content.dedupId : undefined;
   const origin = encodeOrigin({
     messageId: id,
-    bodyMd5: md5Hex(body),
+    bodyMd5,
     sentAt: services.clock.now(),
     senderId: content.senderId,
     groupId,
@@ -118,9 +123,11 @@ export function queueCopy(
     attributes: canonical,
     attributesMd5: canonical === undefined ? undefined : md5Hex(canonical),
   });
+  // What is replayed is wanted again, however short ago it came: it is no duplicate of itself.
+  const place = placeOf({ services }, queue, groupId, content.replayed === true ? undefined : dedupId);
   return {
-    // What is replayed is wanted again, however short ago it came: it is no duplicate of itself.
-    ...placeOf({ services }, queue, groupId, content.replayed === true ? undefined : dedupId),
+    channel: place.channel,
+    dedupId: place.dedupId,
     body,
     id,
     clientId: content.senderId,

@@ -11,6 +11,7 @@ import { jsonString } from '../wire/json.js';
 import type { StringField } from '../wire/json.js';
 import { md5Hex } from '../wire/md5.js';
 import { attributeSize, attributesMd5, encodeAttributes } from '../wire/message-attributes.js';
+import type { MessageAttribute } from '../wire/message-attributes.js';
 import { encodeOrigin } from '../wire/origin.js';
 import { isLegalId, isLegalText } from '../wire/text.js';
 import { groupPlace } from './group-place.js';
@@ -23,11 +24,27 @@ const DELAY_SECONDS_MAX = 900;
 const TRACE_HEADER_BYTES_MAX = 8_192;
 const NOT_FOR_QUEUE_TYPE = 'The request include parameter that is not valid for this queue type.';
 
-/** A checked message, ready for the broker, with what its sender is told. */
-export interface PreparedMessage {
-  readonly message: OutgoingMessage;
+/** A message that SQS takes, before its checksum is known: that is quicker to tell of many at once. */
+export interface CheckedMessage {
+  readonly body: Buffer;
+  /** JSON takes the body as it is. */
+  readonly plainBody: boolean;
   /** Body and attributes together. */
   readonly bytes: number;
+  readonly attributes: readonly MessageAttribute[];
+  readonly traceHeader: string | undefined;
+  readonly groupId: string | undefined;
+  readonly dedupId: string | undefined;
+  readonly place: Place;
+  readonly delayMs: number;
+}
+
+/** Where a message goes, and its deduplication there. */
+type Place = Pick<OutgoingMessage, 'channel' | 'dedupId'>;
+
+/** A message ready for the broker, with what its sender is told. */
+export interface PreparedMessage {
+  readonly message: OutgoingMessage;
   readonly bodyMd5: string;
   readonly attributesMd5: string | undefined;
   readonly systemAttributesMd5: string | undefined;
@@ -54,13 +71,13 @@ export class MessageTooLong extends AwsFault {
   }
 }
 
-/** Checks one message and builds it; `plainBody`: its body as it stands in the request. Throws the faults of SendMessage. */
-export function prepareMessage(
+/** Checks one message; `plainBody`: its body as it stands in the request. Throws the faults of SendMessage. */
+export function checkMessage(
   call: Call,
   queue: Queue,
   input: Input,
   plainBody: Buffer | undefined,
-): PreparedMessage {
+): CheckedMessage {
   const body = plainBody !== undefined && plainBody.length > 0 ? plainBody : readBody(input);
   const attributes = readMessageAttributes(input);
   const traceHeader = readTraceHeader(input);
@@ -73,27 +90,40 @@ export function prepareMessage(
     throw new MessageTooLong(queue.messageBytesMax);
   }
   const { groupId, dedupId } = readFifoIds(queue, input, body);
-  const delayMs = readDelayMs(queue, input);
+  return {
+    body,
+    plainBody: plainBody !== undefined,
+    bytes,
+    attributes,
+    traceHeader,
+    groupId,
+    dedupId,
+    delayMs: readDelayMs(queue, input),
+    place: placeOf(call, queue, groupId, dedupId),
+  };
+}
+
+/** Builds a checked message. */
+export function prepareMessage(call: Call, checked: CheckedMessage, bodyMd5: string): PreparedMessage {
+  const { body, attributes, traceHeader, place, delayMs } = checked;
   const messageId = call.services.ids.uuid();
-  const bodyMd5 = md5Hex(body);
   const canonical = attributes.length === 0 ? undefined : encodeAttributes(attributes);
   const canonicalMd5 = canonical === undefined ? undefined : md5Hex(canonical);
   const trace = traceHeader ?? traceOf(call);
   const origin = encodeOrigin({
     messageId,
     bodyMd5,
-    plainBody: plainBody !== undefined,
+    plainBody: checked.plainBody,
     sentAt: call.services.clock.now(),
     senderId: call.senderId,
-    groupId,
-    dedupId,
+    groupId: checked.groupId,
+    dedupId: checked.dedupId,
     traceHeader: trace,
     topicArn: undefined,
     subject: undefined,
     attributes: canonical,
     attributesMd5: canonicalMd5,
   });
-  const place = placeOf(call, queue, groupId, dedupId);
   return {
     message: {
       channel: place.channel,
@@ -104,7 +134,6 @@ export function prepareMessage(
       origin: { protocol: 'aws', bytes: origin },
       policy: delayMs === 0 ? undefined : { delayMs },
     },
-    bytes,
     bodyMd5,
     attributesMd5: canonicalMd5,
     systemAttributesMd5:
@@ -153,7 +182,7 @@ export function placeOf(
   queue: Queue,
   groupId: string | undefined,
   dedupId: string | undefined,
-): Pick<OutgoingMessage, 'channel' | 'dedupId'> {
+): Place {
   if (groupId === undefined) return { channel: queue.channel, dedupId: undefined };
   const { broker } = services;
   const channel = groupPlace(broker, broker.resolve(queue.channel), groupId);

@@ -1,3 +1,4 @@
+import { md5OfAll } from '../../../base/md5.js';
 import { batchJson, batchResult, failedEntry, readBatch } from '../batch.js';
 import type { BatchEntry, BatchResult, FailedEntry } from '../batch.js';
 import { faultOf, invalidParameterValue, SQS_FAULTS } from '../errors.js';
@@ -7,13 +8,14 @@ import { AwsFault } from '../wire/fault.js';
 import { flatList, scalar, structure } from '../wire/shape.js';
 import {
   bodiesOf,
+  checkMessage,
   MessageTooLong,
   noDeduplicationId,
   prepareMessage,
   sentFieldsJson,
   sentMessage,
 } from './outgoing-message.js';
-import type { PreparedMessage, SentMessage } from './outgoing-message.js';
+import type { CheckedMessage, PreparedMessage, SentMessage } from './outgoing-message.js';
 import { queueOf } from './queue-registry.js';
 import type { Queue } from './queue-registry.js';
 import { failedEntries, outgoingFields, sentFields } from './shapes.js';
@@ -56,16 +58,19 @@ export const sendMessageBatch = operation<BatchResult<SentEntry>>({
     const queue = queueOf(call);
     const entries = readBatch(call.input, { name: 'Entries', shape: ENTRY, faults: SQS_FAULTS });
     if (queue.fifo) checkOrdered(queue, entries);
-    const { prepared, failed } = prepareAll(call, queue, entries);
-    if (prepared.length === 0) return batchResult<SentEntry>([], failed);
-    const outcomes = await call.services.broker.send(prepared.map(({ message }) => message.message));
+    const { ids, checked, failed } = checkAll(call, queue, entries);
+    if (checked.length === 0) return batchResult<SentEntry>([], failed);
+    const sums = md5OfAll(checked.map(({ body }) => body));
+    const prepared = checked.map((one, i) => prepareMessage(call, one, sums[i] as string));
+    const outcomes = await call.services.broker.send(prepared.map(({ message }) => message));
     const successful: SentEntry[] = [];
     for (let i = 0; i < prepared.length; i++) {
-      const ready = prepared[i] as PreparedEntry;
+      const id = ids[i] as string;
       try {
-        successful.push(new SentEntry(ready.id, sentMessage(queue, ready.message, outcomes[i])));
+        const sent = sentMessage(queue, prepared[i] as PreparedMessage, outcomes[i]);
+        successful.push(new SentEntry(id, sent));
       } catch (error) {
-        failed.push(failedEntry(ready.id, faultOf('sqs', error)));
+        failed.push(failedEntry(id, faultOf('sqs', error)));
       }
     }
     return batchResult(successful, failed);
@@ -83,26 +88,28 @@ function checkOrdered({ contentBasedDedup }: Queue, entries: readonly BatchEntry
   }
 }
 
-interface PreparedEntry {
-  readonly id: string;
-  readonly message: PreparedMessage;
-}
-
 /** Checks all entries; bad ones are in `failed`. Throws BatchRequestTooLong. */
-function prepareAll(
+function checkAll(
   call: Call,
   queue: Queue,
   entries: readonly BatchEntry[],
-): { readonly prepared: readonly PreparedEntry[]; readonly failed: FailedEntry[] } {
-  const prepared: PreparedEntry[] = [];
+): {
+  readonly ids: readonly string[];
+  /** Each at the place of its id. */
+  readonly checked: readonly CheckedMessage[];
+  readonly failed: FailedEntry[];
+} {
+  const ids: string[] = [];
+  const checked: CheckedMessage[] = [];
   const failed: FailedEntry[] = [];
   let bytes = 0;
   for (let i = 0; i < entries.length; i++) {
     const { id, input } = entries[i] as BatchEntry;
     const plainBody = call.strings?.[i];
     try {
-      const message = prepareMessage(call, queue, input, plainBody);
-      prepared.push({ id, message });
+      const message = checkMessage(call, queue, input, plainBody);
+      checked.push(message);
+      ids.push(id);
       bytes += message.bytes;
     } catch (error) {
       failed.push(failedEntry(id, error instanceof MessageTooLong ? error.ofBatch : faultOf('sqs', error)));
@@ -117,5 +124,5 @@ function prepareAll(
       `Batch requests cannot be longer than ${BATCH_BYTES_MAX} bytes. You have sent ${bytes} bytes.`,
     );
   }
-  return { prepared, failed };
+  return { ids, checked, failed };
 }

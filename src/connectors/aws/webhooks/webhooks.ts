@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { Timer } from '../../../base/clock.js';
 import type { Log } from '../../../base/log.js';
+import { md5 } from '../../../base/md5.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { Delivery } from '../../../core/queue/types.js';
@@ -205,7 +206,7 @@ class SubscriptionLane implements LaneOwner {
     const content = contentOf(delivery.message);
     const body = this.#bodyOf(delivery);
     if (queue === undefined || content === undefined || body === undefined) return undefined;
-    return queueCopy(this.#services, queue, { subscription: this.subscription, content, body });
+    return queueCopy(this.#services, { queue, subscription: this.subscription, content, body }, md5(body));
   }
 
   #bodyOf(delivery: Delivery): Buffer | undefined {

@@ -28,6 +28,7 @@ const JSON_TARGET = 'AmazonSQS.';
 const SQS_VERSION = '2012-11-05';
 const SNS_VERSION = '2010-03-31';
 const STS_VERSION = '2011-06-15';
+const NO_FORM = Buffer.alloc(0);
 
 /** A path that is a queue's: `/{account}/{name}`. */
 export const QUEUE_PATH = /^\/\d{12}\/[A-Za-z0-9_.-]+\/?$/;
@@ -46,11 +47,10 @@ export function jsonRequest(target: string): JsonRequest {
 /** Reads a Query request: parameters of the URL and of a form body. Undefined when they are malformed. */
 export function queryRequest(head: RequestHead, body: Buffer): QueryRequest | undefined {
   const mark = head.url.indexOf('?');
-  const parameters = parseForm(mark < 0 ? '' : head.url.slice(mark + 1));
+  const parameters = parseForm(mark < 0 ? NO_FORM : Buffer.from(head.url.slice(mark + 1), 'utf8'));
   if (parameters === undefined) return undefined;
   const isForm = head.contentType === undefined || head.contentType.includes('x-www-form-urlencoded');
-  if (body.length > 0 && isForm && parseForm(body.toString('utf8'), parameters) === undefined)
-    return undefined;
+  if (body.length > 0 && isForm && parseForm(body, parameters) === undefined) return undefined;
   const operation = parameters.get('Action') ?? '';
   return { protocol: 'query', service: serviceOf(head, parameters, operation), operation, parameters };
 }
