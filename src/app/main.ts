@@ -1,4 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=32
+import './young-generation.js';
 import { SystemClock } from '../base/clock.js';
 import { runProgram } from './cli/program.js';
 

@@ -6,6 +6,7 @@ import { createLog, standardOutput } from '../../ops/logging.js';
 import { unknownVariables } from '../read-config.js';
 import type { Instance, RunningBroker } from '../start.js';
 import { VERSION } from '../version.js';
+import { growWithUse } from '../young-generation.js';
 import { addSettings, configOf } from './options.js';
 import { CommandFailure, EXIT, type Terminal } from './output.js';
 
@@ -42,7 +43,10 @@ async function serve(command: Command, terminal: Terminal): Promise<void> {
       make: (isPatient) => (instance = make(isPatient)),
       stopAsked: () => stopped.asked(),
       stopped: stopped.done,
-      onReady: (running) => log.info('ready', readyFields(running)),
+      onReady: (running) => {
+        growWithUse();
+        log.info('ready', readyFields(running));
+      },
       clock,
       log,
     });
