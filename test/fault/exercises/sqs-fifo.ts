@@ -65,14 +65,18 @@ export class SqsFifoExercise implements Exercise {
   async verify(life: Life): Promise<void> {
     this.#track.beginDrain();
     const order = new OrderCheck(this.name);
-    const connection = await SqsConnection.open(life.port('aws'));
+    // Not before it is needed: one that nothing comes over is closed after a while.
+    let connection: SqsConnection | undefined;
     const queue = {
       channels: [CHANNEL],
       patience: new Patience(PATIENCE_MS),
       complete: () => this.#track.complete,
     };
-    await drain(life, queue, () => this.#receiveAndDelete(connection, order, true));
-    connection.close();
+    await drain(life, queue, async () => {
+      connection ??= await SqsConnection.open(life.port('aws'));
+      await this.#receiveAndDelete(connection, order, true);
+    });
+    connection?.close();
     this.#track.finishDrain();
   }
 

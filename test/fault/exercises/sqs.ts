@@ -59,18 +59,20 @@ export class SqsExercise implements Exercise {
     this.#track.beginDrain();
     // Long enough that a slow machine does not bring a message back while it is being deleted.
     this.#visibilitySeconds = DRAIN_VISIBILITY_SECONDS;
-    const connections = await Promise.all(
-      Array.from({ length: RECEIVERS }, () => SqsConnection.open(life.port('aws'))),
-    );
     const queue = {
       channels: [CHANNEL],
       patience: new Patience(PATIENCE_MS),
       complete: () => this.#track.complete,
     };
     await Promise.all(
-      connections.map(async (connection) => {
-        await drain(life, queue, () => this.#receiveAndDelete(connection));
-        connection.close();
+      Array.from({ length: RECEIVERS }, async () => {
+        // Not before it is needed: one that nothing comes over is closed after a while.
+        let connection: SqsConnection | undefined;
+        await drain(life, queue, async () => {
+          connection ??= await SqsConnection.open(life.port('aws'));
+          await this.#receiveAndDelete(connection);
+        });
+        connection?.close();
       }),
     );
     this.#track.finishDrain();
