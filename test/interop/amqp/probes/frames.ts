@@ -1,7 +1,7 @@
 import { contentFrames, frame, methodFrame, table } from '../../../support/raw-amqp.js';
 import type { RawAmqp } from '../../../support/raw-amqp.js';
 import { EMPTY_TABLE } from '../../../../src/connectors/amqp/wire/field-table.js';
-import { alone, bindTo, reopened } from './probe.js';
+import { alone, bindTo, counted, reopened } from './probe.js';
 import type { Probe } from './probe.js';
 
 const publishOn = (channel: number, routingKey = 'p.frames'): Buffer =>
@@ -219,7 +219,7 @@ export const FRAMES_PROBES: Readonly<Record<string, Probe>> = {
       }),
     });
     for (const body of ['a', 'b', 'c']) one.publish('p.cyml', body);
-    return [await one.declare('p.cyml', { passive: true }), await one.get('p.cyml'), await one.get('p.cyml')];
+    return [await counted(one, 'p.cyml', 1), await one.get('p.cyml'), await one.get('p.cyml')];
   },
   'both prefetches hold': async (one) => {
     await one.declare('p.qboth');

@@ -54,3 +54,11 @@ export async function alone(port: number, act: (two: RawAmqp) => Promise<string>
   await two.close();
   return answer;
 }
+
+/** What a passive declare says of a queue, once it counts so many messages: RabbitMQ's count may be a moment behind. */
+export async function counted(raw: RawAmqp, queue: string, messages: number): Promise<string> {
+  const says = (): Promise<string> => raw.declare(queue, { passive: true });
+  let said = await says();
+  for (let looks = 0; looks < 200 && !said.includes(` ${String(messages)} `); looks++) said = await says();
+  return said;
+}

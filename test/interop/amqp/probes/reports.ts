@@ -1,6 +1,6 @@
 import { frame, methodFrame, table } from '../../../support/raw-amqp.js';
 import type { RawAmqp } from '../../../support/raw-amqp.js';
-import { alone, bindTo, each, headers, reopened, text } from './probe.js';
+import { alone, bindTo, counted, each, headers, reopened, text } from './probe.js';
 import type { Probe } from './probe.js';
 
 const FRAME_MAX = 131_072;
@@ -88,11 +88,7 @@ export const REPORTS_PROBES: Readonly<Record<string, Probe>> = {
     const answers: string[] = [];
     for (let i = 0; i < 3; i++) answers.push(await one.get('p.zero', false));
     one.send(1, 'basic.nack', { deliveryTag: 0, multiple: true, requeue: true });
-    // RabbitMQ's count may be a moment behind.
-    let counted = await passive(one, 'p.zero');
-    for (let looks = 0; looks < 200 && !counted.includes(' 3 '); looks++)
-      counted = await passive(one, 'p.zero');
-    answers.push(counted);
+    answers.push(await counted(one, 'p.zero', 3));
     for (let i = 0; i < 3; i++) answers.push(await one.get('p.zero', false));
     one.send(1, 'basic.ack', { deliveryTag: 0, multiple: true });
     answers.push(await passive(one, 'p.zero'));
