@@ -1,4 +1,3 @@
-import { md5, md5OfAll } from '../../../base/md5.js';
 import { BrokerError } from '../../../core/errors.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { SendOutcome } from '../../../core/queue/types.js';
@@ -7,6 +6,7 @@ import type { AwsServices, Call } from '../operation.js';
 import { ATTRIBUTES_MAX } from '../sqs/message-attributes.js';
 import { sequenceNumber } from '../sqs/sequence-number.js';
 import { webhookCopy } from '../webhooks/webhook-copy.js';
+import { md5Hex, md5HexOfAll } from '../wire/md5.js';
 import { archivedEvent } from './archive.js';
 import { LEDGER_SETTINGS } from './ledger.js';
 import { textFor } from './publication.js';
@@ -147,7 +147,7 @@ function addCopies(services: AwsServices, topic: Topic, publication: Publication
 function written(services: CopyServices, planned: readonly Planned[]): readonly Copy[] {
   const bodies: Buffer[] = [];
   for (const { draft } of planned) if (isDraft(draft)) bodies.push(draft.body);
-  const sums = md5OfAll(bodies);
+  const sums = md5HexOfAll(bodies);
   let next = 0;
   return planned.map(({ draft, subscription, content }) => {
     const message = isDraft(draft) ? queueCopy(services, draft, sums[next++] as string) : draft;
@@ -166,7 +166,7 @@ export function copyOrLetter(
   content: Content,
 ): OutgoingMessage | undefined {
   const draft = draftOrLetter(services, subscription, content);
-  return draft !== undefined && isDraft(draft) ? queueCopy(services, draft, md5(draft.body)) : draft;
+  return draft !== undefined && isDraft(draft) ? queueCopy(services, draft, md5Hex(draft.body)) : draft;
 }
 
 function draftOrLetter(
@@ -262,7 +262,7 @@ async function handleRefused(
     if (isPassing(outcome.error)) throw outcome.error;
     const letter = deadLetterDraft(services, copy.subscription, copy.content);
     if (letter === undefined) services.counters.fanOutDropped++;
-    else letters.push(queueCopy(services, letter, md5(letter.body)));
+    else letters.push(queueCopy(services, letter, md5Hex(letter.body)));
   }
   if (letters.length > 0) await services.broker.send(letters);
 }

@@ -1,10 +1,10 @@
-import { md5OfAll } from '../../../base/md5.js';
 import { batchJson, batchResult, failedEntry, readBatch } from '../batch.js';
 import type { BatchEntry, BatchResult, FailedEntry } from '../batch.js';
 import { faultOf, invalidParameterValue, SQS_FAULTS } from '../errors.js';
 import { operation } from '../operation.js';
 import type { Call } from '../operation.js';
 import { AwsFault } from '../wire/fault.js';
+import { md5HexOfAll } from '../wire/md5.js';
 import { flatList, scalar, structure } from '../wire/shape.js';
 import {
   bodiesOf,
@@ -60,7 +60,7 @@ export const sendMessageBatch = operation<BatchResult<SentEntry>>({
     if (queue.fifo) checkOrdered(queue, entries);
     const { ids, checked, failed } = checkAll(call, queue, entries);
     if (checked.length === 0) return batchResult<SentEntry>([], failed);
-    const sums = md5OfAll(checked.map(({ body }) => body));
+    const sums = md5HexOfAll(checked.map(({ body }) => body));
     const prepared = checked.map((one, i) => prepareMessage(call, one, sums[i] as string));
     const outcomes = await call.services.broker.send(prepared.map(({ message }) => message));
     const successful: SentEntry[] = [];

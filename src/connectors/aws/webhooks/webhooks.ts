@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import type { Timer } from '../../../base/clock.js';
 import type { Log } from '../../../base/log.js';
-import { md5 } from '../../../base/md5.js';
 import type { ChannelName } from '../../../core/channel-name.js';
 import type { OutgoingMessage } from '../../../core/message.js';
 import type { Delivery } from '../../../core/queue/types.js';
@@ -14,6 +13,7 @@ import { deliveryPolicy } from '../sns/delivery-policy.js';
 import type { DeliveryPolicy } from '../sns/delivery-policy.js';
 import { deliveredBytes, queueCopy, signatureFor } from '../sns/queue-copy.js';
 import type { Subscription, SubscriptionRecord } from '../sns/subscription.js';
+import { md5Hex } from '../wire/md5.js';
 import { DELIVERY_QUEUE } from './delivery-queue.js';
 import { HandshakeLane, mayHaveHandshakes, storeHandshake } from './handshakes.js';
 import { attributeHeaders, postHeaders } from './headers.js';
@@ -206,7 +206,7 @@ class SubscriptionLane implements LaneOwner {
     const content = contentOf(delivery.message);
     const body = this.#bodyOf(delivery);
     if (queue === undefined || content === undefined || body === undefined) return undefined;
-    return queueCopy(this.#services, { queue, subscription: this.subscription, content, body }, md5(body));
+    return queueCopy(this.#services, { queue, subscription: this.subscription, content, body }, md5Hex(body));
   }
 
   #bodyOf(delivery: Delivery): Buffer | undefined {
