@@ -192,7 +192,7 @@ class LocalBroker implements OpenBroker {
     const { timeouts, clock, pipeline, scheduler } = this.#core;
     timeouts.set(clock.now() + WRITE_AGAIN_MS, () => {
       this.#writesAgainSoon = false;
-      pipeline.flushSide();
+      pipeline.tryAgain();
     });
     scheduler.poke();
   }

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { BrokerError } from '../errors.js';
 import { createMemoryJournal } from '../../journal/memory/index.js';
-import type { MemoryFaults } from '../../journal/memory/index.js';
+import type { MemoryFaults, MemoryJournal } from '../../journal/memory/index.js';
 import { EntryWriter } from './entry-writer.js';
+import { FIRST_TRY } from './lost-entries.js';
 import type { PendingOperation } from './pipeline.js';
 import { Pipeline } from './pipeline.js';
 
@@ -10,6 +11,7 @@ const noSpace = (): BrokerError => new BrokerError('unavailable', 'no space');
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 function world(): {
+  journal: MemoryJournal;
   pipeline: Pipeline;
   faults: MemoryFaults;
   commit: () => void;
@@ -22,6 +24,7 @@ function world(): {
   const pipeline = new Pipeline(journal, () => said.push('after'));
   journal.start(pipeline);
   return {
+    journal,
     pipeline,
     faults,
     said,
@@ -111,6 +114,60 @@ describe('pipeline', () => {
     pipeline.append(pipeline.main, true, undefined);
     commit();
     expect(await entries()).toEqual(['opened', 'effect', 'd']);
+  });
+
+  it('tries a journal that goes on failing with little, however much was lost, and loses the order of nothing', async () => {
+    const { pipeline, journal, faults, commit, entries, said } = world();
+    const append = vi.spyOn(journal, 'append');
+    const many = 100;
+    for (let i = 0; i < many; i++) {
+      pipeline.side(1).bytes(Buffer.from(`${String(i)} `));
+      pipeline.flushSide();
+    }
+    const turns = 200;
+    for (let i = many; i < turns; i++) {
+      pipeline.side(1).bytes(Buffer.from(`${String(i)} `));
+      if (i === 150) pipeline.whenDurable(operation(said, 'ack'));
+      await turn();
+      faults.failNextGroup = noSpace();
+      commit();
+    }
+    expect(append.mock.calls.length).toBeLessThanOrEqual(many + (turns - many) * FIRST_TRY);
+    expect(said.filter((one) => one.startsWith('ack'))).toEqual(['ack lost: no space']);
+    pipeline.side(1).bytes(Buffer.from('last'));
+    pipeline.whenDurable(operation(said, 'last'));
+    for (let i = 0; i < 20; i++) {
+      await turn();
+      commit();
+    }
+    const all = Array.from({ length: turns }, (_, i) => `${String(i)} `).join('');
+    expect((await entries()).join('')).toBe(`${all}last`);
+    expect(said.at(-1)).toBe('after');
+    expect(said).toContain('last committed');
+  });
+
+  it('writes everything that was lost before what cannot wait, in its order', async () => {
+    const { pipeline, faults, commit, entries, said } = world();
+    for (const effect of ['one', 'two', 'three']) {
+      pipeline.side(1).bytes(Buffer.from(effect));
+      pipeline.flushSide();
+    }
+    faults.failNextGroup = noSpace();
+    commit();
+    pipeline.side(1).bytes(Buffer.from('four'));
+    await turn();
+    // The first is tried, and the rest waits for it.
+    write(pipeline.main, 'arrival');
+    pipeline.append(pipeline.main, true, operation(said, 'arrival'));
+    faults.failNextGroup = noSpace();
+    commit();
+    expect(said).toContain('arrival lost: no space');
+    for (let i = 0; i < 5; i++) {
+      await turn();
+      pipeline.tryAgain();
+      commit();
+    }
+    expect(await entries()).toEqual(['one', 'two', 'three', 'four']);
   });
 
   it('refuses side effects once it is closed', () => {

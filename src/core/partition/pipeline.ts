@@ -2,6 +2,7 @@ import { BrokerError } from '../errors.js';
 import { ENTRY_HEADER_BYTES } from '../ports/journal.js';
 import type { Journal, JournalListener, Position } from '../ports/journal.js';
 import { EntryWriter } from './entry-writer.js';
+import { LostEntries, type Lasting } from './lost-entries.js';
 
 /** What waits for an entry: `commit` when it is durable (written, when unforced), `lose` when it never will be. */
 export interface PendingOperation {
@@ -17,29 +18,16 @@ export interface PendingOperation {
   lose(error: BrokerError): void;
 }
 
-/** An entry that is written again when its commit fails, and what follows from it. */
-interface Lasting {
-  readonly entry: Uint8Array;
-  readonly forced: boolean;
-  readonly slots?: readonly number[];
-  /** Hears where its payload is, each time it is written. */
-  readonly placed?: (position: Position) => void;
-  readonly size?: number;
-  readonly commit: () => void;
-  /** It waits to be written again, and the journal has closed. */
-  readonly refused?: (error: BrokerError) => void;
-}
-
 class LastingOperation implements PendingOperation {
   position = -1;
   readonly slots: readonly number[];
   readonly size: number;
   readonly #lasting: Lasting;
-  readonly #again: Lasting[];
+  readonly #lost: LostEntries;
 
-  constructor(lasting: Lasting, again: Lasting[]) {
+  constructor(lasting: Lasting, lost: LostEntries) {
     this.#lasting = lasting;
-    this.#again = again;
+    this.#lost = lost;
     this.slots = lasting.slots ?? NO_SLOTS;
     this.size = lasting.size ?? 0;
   }
@@ -49,7 +37,7 @@ class LastingOperation implements PendingOperation {
   }
 
   lose(): void {
-    this.#again.unshift({ ...this.#lasting, entry: Buffer.from(this.#lasting.entry) });
+    this.#lost.add(this.#lasting);
   }
 }
 
@@ -86,8 +74,9 @@ export class Pipeline implements JournalListener {
   /** The newest entry was not forced: when it is written it is not on disk. */
   #loose = false;
   #closed: BrokerError | undefined;
-  // Entries that must be written before anything else: they say what already holds, and their commit failed.
-  readonly #again: Lasting[] = [];
+  readonly #lost = new LostEntries();
+  /** Some of what was lost is being written again. */
+  #retrying = false;
 
   /** `afterCommit` runs once a committed group was applied, before the journal goes on. */
   constructor(journal: Journal, afterCommit: () => void) {
@@ -100,14 +89,15 @@ export class Pipeline implements JournalListener {
 
   /** About how much memory is held by what waits for the journal: entries, operations, their messages, and what was put aside. */
   get backlogBytes(): number {
-    const operations = this.#pending.length - this.#head + this.#again.length;
+    const operations = this.#pending.length - this.#head + this.#lost.size;
     const entries = this.#journal.position - (this.#committedBelow ?? this.#journal.position);
-    return operations * OPERATION_BYTES + this.#messages * MESSAGE_BYTES + entries + this.#setAside;
+    const side = this.#side.open ? this.#side.size : 0;
+    return operations * OPERATION_BYTES + this.#messages * MESSAGE_BYTES + entries + side + this.#setAside;
   }
 
-  /** Something that holds already is to be written again: the next append or `flushSide` does. */
+  /** Something that holds already is to be written again: the next append or `flushSide` does, or `tryAgain` does by and by. */
   get writesAgain(): boolean {
-    return this.#again.length > 0;
+    return this.#lost.size > 0;
   }
 
   /** Counts something that waits for its turn to be written: `bytes` and what an operation takes. Call what is returned at its end, once. */
@@ -121,7 +111,7 @@ export class Pipeline implements JournalListener {
 
   /** Appends the open entry of `writer`; `operation` hears what becomes of it. */
   append(writer: EntryWriter, forced: boolean, operation: PendingOperation | undefined): Position {
-    if (this.#again.length > 0) this.#writeAgain();
+    this.#writeLost();
     const position = this.#write(writer.take(), forced);
     if (operation !== undefined) this.#expect(operation, position);
     return position;
@@ -135,7 +125,7 @@ export class Pipeline implements JournalListener {
 
   /** Likewise, unforced, for an entry about what already holds: when its commit fails, it is written again. */
   appendLasting(writer: EntryWriter, settled: () => void): void {
-    if (this.#again.length > 0) this.#writeAgain();
+    this.#writeLost();
     const entry = writer.take();
     const lose = (): void => {
       this.writeAgain(entry);
@@ -153,14 +143,14 @@ export class Pipeline implements JournalListener {
     writer: EntryWriter,
     arrival: Omit<Lasting, 'entry' | 'forced'> & { readonly forced?: boolean },
   ): void {
-    if (this.#again.length > 0) this.#writeAgain();
+    this.#writeLost();
     this.#lasting({ ...arrival, entry: writer.take(), forced: arrival.forced ?? true });
   }
 
   #lasting(lasting: Lasting): Position {
     const position = this.#write(lasting.entry, lasting.forced);
     lasting.placed?.(position);
-    this.#expect(new LastingOperation(lasting, this.#again), position);
+    this.#expect(new LastingOperation(lasting, this.#lost), position);
     return position;
   }
 
@@ -177,13 +167,46 @@ export class Pipeline implements JournalListener {
 
   /** An entry for the next append to begin with. For `lose`, which runs newest first: the last one called goes first. */
   writeAgain(entry: Uint8Array): void {
-    // A copy: the journal has written into the buffer it was given, and may look at it again.
-    this.#again.unshift({ entry: Buffer.from(entry), forced: false, commit: NOTHING });
+    this.#lost.add({ entry, forced: false, commit: NOTHING });
   }
 
-  #writeAgain(): void {
-    // Emptied, not replaced: whatever is lost goes back into the same list.
-    const entries = this.#again.splice(0);
+  /**
+   * At the end of a turn, and again later: when something was lost, a little of it first, and all else, the side entry too, when that
+   * was committed. While the disk is full, turns do not write all of it over and over.
+   */
+  tryAgain(): void {
+    if (this.#lost.size === 0 || this.#closed !== undefined) {
+      this.flushSide();
+      return;
+    }
+    if (this.#retrying) return;
+    try {
+      this.#writeAgain(this.#lost.takeSome());
+    } catch (caught) {
+      // The journal closed underneath.
+      this.#closed = BrokerError.from(caught);
+      this.flushSide();
+      return;
+    }
+    this.#retrying = true;
+    this.afterPending({
+      position: -1,
+      commit: () => {
+        this.#retrying = false;
+        this.#lost.succeeded();
+        this.tryAgain();
+      },
+      lose: () => {
+        this.#retrying = false;
+      },
+    });
+  }
+
+  #writeLost(): void {
+    if (this.#lost.size > 0) this.#writeAgain(this.#lost.takeAll());
+  }
+
+  #writeAgain(entries: readonly Lasting[]): void {
     let written = 0;
     try {
       for (const lasting of entries) {
@@ -191,7 +214,7 @@ export class Pipeline implements JournalListener {
         written++;
       }
     } finally {
-      this.#again.push(...entries.slice(written));
+      if (written < entries.length) this.#lost.putBack(entries.slice(written));
     }
   }
 
@@ -224,19 +247,19 @@ export class Pipeline implements JournalListener {
 
   /** `operation` hears when everything said so far is durable. */
   whenDurable(operation: PendingOperation): void {
-    if (this.#loose || this.#again.length > 0) this.side(0);
+    if (this.#loose || this.#lost.size > 0) this.side(0);
     if (this.#side.open) this.forceSide(operation);
     else this.afterPending(operation);
   }
 
   readonly #flushScheduled = (): void => {
     this.#scheduled = false;
-    this.flushSide();
+    this.tryAgain();
   };
 
   /** Sends the side entry out now: before anything whose record must come after it. */
   flushSide(): void {
-    if (this.#again.length > 0 && this.#closed === undefined) this.#writeAgain();
+    if (this.#closed === undefined) this.#writeLost();
     if (!this.#side.open) return;
     const fits = !this.main.open && this.#side.size <= ADOPT_BYTES_MAX;
     const entry = fits ? this.main.adopt(this.#side) : this.#side.take();
@@ -286,6 +309,9 @@ export class Pipeline implements JournalListener {
     const gone = pending.splice(kept);
     for (const { size } of gone) this.#messages -= size ?? 0;
     for (const operation of gone.reverse()) operation.lose(error);
+    this.#lost.tell();
+    // Who waits with the side entry waits for what comes before it, and that just failed.
+    if (this.#lost.size > 0) for (const operation of this.#sideWaiting.splice(0)) operation.lose(error);
     if (this.#closed !== undefined) this.#refuseAgain(this.#closed);
     this.#compact();
     if (this.#pending.length === 0) this.#committedBelow = undefined;
@@ -310,7 +336,7 @@ export class Pipeline implements JournalListener {
   }
 
   #refuseAgain(error: BrokerError): void {
-    for (const { refused } of this.#again.splice(0)) refused?.(error);
+    for (const { refused } of this.#lost.takeAll()) refused?.(error);
   }
 
   /** Ends it: what the side entry gathers from now on is refused. */
