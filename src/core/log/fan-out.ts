@@ -127,6 +127,7 @@ export class FanOut {
       const position = (chunk.position[i] ?? 0) + base;
       chunk.position[i] = position;
       live.add(position, chunk.length[i] ?? 0);
+      live.share(position);
     }
   }
 

@@ -258,6 +258,7 @@ export class RewindWork {
     main.u32(stored.length);
     main.u32(stored.bodyBytes);
     const slot = queues.allocate(queue, arrival, position, stored);
+    queues.live.share(position);
     setExtras(this.#core, slot, arrival);
     this.#staged.slots.push(slot);
     this.#staged.queues.push(queue);

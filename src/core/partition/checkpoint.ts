@@ -208,6 +208,7 @@ export function readCheckpoint(state: PartitionState, data: Uint8Array): void {
   for (const [slot, deadline] of deadlines) {
     if (core.queues.table.state(slot) !== State.free) core.queues.deadlines.set(slot, deadline);
   }
+  core.queues.live.shareAll();
 }
 
 function readFamily(r: ByteReader, core: CoreContext): void {

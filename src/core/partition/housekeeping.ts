@@ -6,6 +6,7 @@ import type { PartitionState } from './checkpoint.js';
 import { writeCheckpoint } from './checkpoint.js';
 import { EntryWriter } from './entry-writer.js';
 import { RecordType } from './records.js';
+import { SparseExtents } from './sparse-extents.js';
 
 /** Journal bytes between checkpoints, in sizes of the last one: fewer replay faster, more write less. */
 const CHECKPOINT_SPACING = 1.5;
@@ -31,6 +32,7 @@ interface Survivor {
 export class Housekeeping {
   readonly #state: PartitionState;
   readonly #changes: Changes;
+  readonly #sparse: SparseExtents;
   readonly #writer = new EntryWriter(CLEAN_ENTRY_BYTES + 64 * 1024);
   #running: Promise<void> | undefined;
   #checkpointAt: number;
@@ -43,6 +45,7 @@ export class Housekeeping {
   constructor(state: PartitionState, changes: Changes, checkpointAt: number) {
     this.#state = state;
     this.#changes = changes;
+    this.#sparse = new SparseExtents(state);
     this.#checkpointAt = checkpointAt;
   }
 
@@ -125,19 +128,8 @@ export class Housekeeping {
 
   /** Copies the survivors of sparse extents forward; the next checkpoint gives the extents up. */
   async #clean(): Promise<void> {
-    const { journal, queues, limits } = this.#state.core;
-    const boundary = Math.floor(this.#checkpointAt / journal.extentBytes);
-    const sparse = new Set<number>();
-    let budget = limits.cleanBytesPerRound;
-    const candidates = queues.live
-      .extents()
-      .filter((e) => e < boundary && queues.live.of(e) < journal.extentBytes * limits.cleanBelowShare)
-      .sort((a, b) => queues.live.of(a) - queues.live.of(b));
-    for (const extent of candidates) {
-      budget -= queues.live.of(extent);
-      if (budget < 0) break;
-      sparse.add(extent);
-    }
+    const { journal } = this.#state.core;
+    const sparse = this.#sparse.choose(Math.floor(this.#checkpointAt / journal.extentBytes));
     if (sparse.size === 0) return;
     const survivors = this.#survivors(sparse);
     for (let i = 0; i < survivors.length;) i = await this.#copy(survivors, i);
@@ -208,6 +200,7 @@ export class Housekeeping {
   #place(survivor: Survivor, place: number): void {
     const { table, live } = this.#state.core.queues;
     const { position, length } = survivor;
+    if (survivor.slots.length + survivor.events.length > 1) live.share(place);
     for (const slot of survivor.slots) {
       // Gone, or its slot belongs to another message by now.
       if (table.state(slot) === State.free || table.position(slot) !== position) continue;

@@ -8,6 +8,9 @@ export class LiveExtents {
   // Most changes hit one extent again and again; its figure is kept here and written back when another one comes.
   #hot = -1;
   #hotBytes = 0;
+  /** Extents in which several may refer to the same bytes, which are counted once for each. */
+  readonly #shared = new Set<number>();
+  #sharedLast = -1;
 
   constructor(extentBytes: number) {
     this.#extentBytes = extentBytes;
@@ -34,6 +37,31 @@ export class LiveExtents {
     return this.#hotBytes;
   }
 
+  /** Somebody else may refer to what lies here, too. */
+  share(position: Position): void {
+    if (position < 0) return;
+    const extent = Math.floor(position / this.#extentBytes);
+    if (extent === this.#sharedLast) return;
+    this.#sharedLast = extent;
+    this.#shared.add(extent);
+  }
+
+  /** Likewise for all there is: nobody knows. */
+  shareAll(): void {
+    for (const extent of this.extents()) this.#shared.add(extent);
+  }
+
+  /** An extent whose figure may be too high. */
+  isShared(extent: number): boolean {
+    return this.#shared.has(extent);
+  }
+
+  /** What lies in the extent is referred to once each. */
+  unshare(extent: number): void {
+    this.#sharedLast = -1;
+    this.#shared.delete(extent);
+  }
+
   /** All extents that hold live bytes, ascending. */
   extents(): number[] {
     this.#load(-1);
@@ -43,8 +71,12 @@ export class LiveExtents {
   #load(extent: number): void {
     if (extent === this.#hot) return;
     if (this.#hot >= 0) {
-      if (this.#hotBytes > 0) this.#bytes.set(this.#hot, this.#hotBytes);
-      else this.#bytes.delete(this.#hot);
+      if (this.#hotBytes > 0) {
+        this.#bytes.set(this.#hot, this.#hotBytes);
+      } else {
+        this.#bytes.delete(this.#hot);
+        if (this.#shared.size > 0) this.unshare(this.#hot);
+      }
     }
     this.#hot = extent;
     this.#hotBytes = this.#bytes.get(extent) ?? 0;

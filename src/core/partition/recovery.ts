@@ -108,6 +108,7 @@ export class Recovery implements RecordVisitor {
     family.nextSequence = Math.max(family.nextSequence, arrival.sequence + 1);
     const { sequence, enqueuedAt } = arrival;
     const slot = core.queues.allocate(queue, arrival, position, stored);
+    if (payload === undefined) core.queues.live.share(position);
     setExtras(core, slot, arrival);
     core.queues.arrive(queue, slot);
     this.#found.get(family)?.set(sequence, slot);

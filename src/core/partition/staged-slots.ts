@@ -21,6 +21,7 @@ export class StagedSlots {
     const { family } = queue;
     family.nextSequence = Math.max(family.nextSequence, arrival.sequence + 1);
     const slot = queues.allocate(queue, arrival, position, stored);
+    queues.live.share(position);
     setExtras(this.#core, slot, arrival);
     let staged = this.#families.get(family);
     if (staged === undefined) this.#families.set(family, (staged = { slots: [], queues: [] }));
