@@ -108,6 +108,9 @@ describe.each([
     expect(await names(`${queues}?sort=nothing`)).toEqual(['a.Two', 'b.one', 'c-three', 'zz']);
     expect(await names(`${queues}?page=3&page_size=2`)).toEqual([]);
     expect(await get(`${queues}?page=1&name=nomatch`)).toMatchObject({ filtered_count: 0, page_count: 0 });
+    expect(await get(`${queues}?columns=nothing`)).toEqual([[], [], [], []]);
+    expect(await get(`${queues}?columns=nothing&page=1&page_size=1`)).toMatchObject({ items: [[]] });
+    expect(await get(`bindings/${VHOST}?columns=name,none.of.these`)).toEqual(Array(8).fill([]));
     expect(await get(`${queues}?columns=name,durable&sort=durable&page=1&page_size=1`)).toMatchObject({
       items: [{ name: 'a.Two', durable: false }],
     });

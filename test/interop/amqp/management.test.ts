@@ -284,6 +284,33 @@ describe('definitions', () => {
     await server.stop();
   });
 
+  it('are written once each, however many are of one virtual host', async () => {
+    const server = await startAmqpServer({ config });
+    const names = Array.from({ length: 20 }, (_, i) => `q${String(i)}`);
+    const { entries } = server.journal.stats();
+    const file = {
+      vhosts: [{ name: 'many' }],
+      queues: names.map((name) => ({
+        name,
+        vhost: 'many',
+        durable: true,
+        auto_delete: false,
+        arguments: {},
+      })),
+      bindings: names.map((name) => ({
+        source: 'amq.topic',
+        vhost: 'many',
+        destination: name,
+        destination_type: 'queue',
+        routing_key: name,
+        arguments: {},
+      })),
+    };
+    expect(await call(server, 'POST', 'definitions', file)).toMatchObject({ status: 204 });
+    expect(server.journal.stats().entries - entries).toBe(1 + 2 * names.length);
+    await server.stop();
+  });
+
   it('name what cannot be taken over', async () => {
     const server = await startAmqpServer({ config });
     expect(

@@ -142,6 +142,8 @@ interface Import {
   readonly call: ApiCall;
   /** The virtual host of all of them; undefined: each names its own. */
   readonly only: Vhost | undefined;
+  /** Those that the file has named so far. */
+  readonly vhosts: Map<string, Vhost>;
 }
 
 /**
@@ -149,10 +151,12 @@ interface Import {
  * fine; the first thing that is refused ends the import and is named.
  */
 async function importAll(api: Api, call: ApiCall, only: Vhost | undefined): Promise<ApiAnswer> {
-  const of: Import = { api, call, only };
+  const of: Import = { api, call, only, vhosts: new Map() };
   const { topology, ids } = api.context;
   if (only === undefined)
-    await step(of, 'vhosts', (item) => topology.createVhost(item.text('name'), aboutOf(item)));
+    await step(of, 'vhosts', async (item) => {
+      of.vhosts.set(item.text('name'), await topology.createVhost(item.text('name'), aboutOf(item)));
+    });
   // Before the queues, so that they live by them from the first message on.
   await step(of, 'policies', (item) => importPolicy(of, item));
   await step(of, 'parameters', (item) => importParameter(of, item));
@@ -188,8 +192,13 @@ function warnOfRest({ api, call }: Import): void {
   }
 }
 
-async function vhostFor({ api, only }: Import, item: Input): Promise<Vhost> {
-  return only ?? (await api.context.topology.createVhost(item.text('vhost')));
+/** The virtual host a thing is for, made at the first one that the file did not list. */
+async function vhostFor({ api, only, vhosts }: Import, item: Input): Promise<Vhost> {
+  if (only !== undefined) return only;
+  const name = item.text('vhost');
+  const vhost = vhosts.get(name) ?? (await api.context.topology.createVhost(name));
+  vhosts.set(name, vhost);
+  return vhost;
 }
 
 async function importUser(api: Api, item: Input, salt: Uint8Array): Promise<void> {
@@ -227,9 +236,10 @@ async function step(of: Import, kind: string, run: (item: Input) => Promise<unkn
   }
 }
 
-async function clientOf({ api, call, only }: Import, item: Input): Promise<InProcessClient> {
+async function clientOf(of: Import, item: Input): Promise<InProcessClient> {
+  const { api, call, only } = of;
   if (only !== undefined) return api.client(only, call.identity);
-  return api.freeClient(await api.context.topology.createVhost(item.text('vhost')), call.identity);
+  return api.freeClient(await vhostFor(of, item), call.identity);
 }
 
 async function importExchange(of: Import, item: Input): Promise<void> {

@@ -18,16 +18,19 @@ const ORDER_OF_BINDINGS = [
 ];
 const ORDER_OF_PERMISSIONS = ['vhost', 'user', 'exchange'];
 
+/** An item, or, as in RabbitMQ, an empty list where it has none of the columns. */
+type Row = Json | readonly never[];
+
 /** A list as a client asked for it: `sort` and `sort_reverse` order, `columns` choose fields. Most know no pages, as in RabbitMQ. */
-export function listed(items: readonly Json[], query: URLSearchParams): readonly Json[] {
+export function listed(items: readonly Json[], query: URLSearchParams): readonly Row[] {
   return columnsOf(sort(items, query, ORDER), query);
 }
 
-export function listedBindings(items: readonly Json[], query: URLSearchParams): readonly Json[] {
+export function listedBindings(items: readonly Json[], query: URLSearchParams): readonly Row[] {
   return columnsOf(sort(items, query, ORDER_OF_BINDINGS), query);
 }
 
-export function listedPermissions(items: readonly Json[], query: URLSearchParams): readonly Json[] {
+export function listedPermissions(items: readonly Json[], query: URLSearchParams): readonly Row[] {
   return columnsOf(sort(items, query, ORDER_OF_PERMISSIONS), query);
 }
 
@@ -133,14 +136,14 @@ function at(item: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-function columnsOf(items: readonly Json[], query: URLSearchParams): readonly Json[] {
+function columnsOf(items: readonly Json[], query: URLSearchParams): readonly Row[] {
   const columns = query.get('columns') ?? '';
   if (columns === '') return items;
   const paths = columns.split(',').map((column) => column.split('.'));
   return items.map((item) => {
     const out: Record<string, unknown> = {};
     for (const path of paths) put(out, path, at(item, path));
-    return out;
+    return Object.keys(out).length === 0 ? [] : out;
   });
 }
 
