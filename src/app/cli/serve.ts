@@ -9,6 +9,7 @@ import { VERSION } from '../version.js';
 import { growWithUse } from '../young-generation.js';
 import { addSettings, configOf } from './options.js';
 import { CommandFailure, EXIT, type Terminal } from './output.js';
+import { stopOnSignal } from './stop-signals.js';
 
 const ALIVE_MS = 60_000;
 
@@ -34,7 +35,7 @@ async function serve(command: Command, terminal: Terminal): Promise<void> {
   const make = (isPatient: boolean): Instance =>
     createInstance({ config, clock, ids: new SystemIds(), log, isPatient });
   let instance: Instance | undefined;
-  const stopped = stopOnSignal(() => instance?.stop() ?? Promise.resolve(), log);
+  const stopped = stopOnSignal(() => instance?.stop() ?? Promise.resolve(), { clock, log });
   process.on('SIGHUP', () => instance?.reload());
   // No timer of the broker keeps the process alive by itself, and now and then there is nothing else to wait for.
   const alive = setInterval(() => undefined, ALIVE_MS);
@@ -70,29 +71,6 @@ function readyFields(running: RunningBroker): Readonly<Record<string, unknown>> 
     store: engine === 'disk' ? path : engine,
     addresses: Object.fromEntries(addresses),
   };
-}
-
-function stopOnSignal(
-  stop: () => Promise<void>,
-  log: Log,
-): { readonly done: Promise<void>; asked(): boolean } {
-  let asked = false;
-  const done = new Promise<void>((resolve, reject) => {
-    const onSignal = (signal: NodeJS.Signals): void => {
-      if (asked) {
-        log.warn('stopped at once by a second signal', { signal });
-        process.exit(EXIT.failed);
-      }
-      asked = true;
-      log.info('draining', { signal });
-      stop().then(resolve, reject);
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-  });
-  // Observed at the end of `serve`; until then a rejection is not an unhandled one.
-  done.catch(() => undefined);
-  return { done, asked: () => asked };
 }
 
 /** A bug must not leave a broker that answers wrongly: the store is crash-safe, so crash and say why. */
