@@ -26,6 +26,9 @@ const NOT_DURABLE_RETRY_MS = 10;
 interface Batch {
   readonly family: Family;
   readonly slots: number[];
+  /** Their sequences rise, so none is named twice. */
+  rising: boolean;
+  last: number;
 }
 
 /** Where messages go back to; see `GiveBack`. */
@@ -114,10 +117,13 @@ export class Settlements {
       }
       if (batch?.family !== family) {
         if (batch !== undefined) this.#apply(batch, settlement, later);
-        batch = { family, slots: [] };
+        batch = { family, slots: [], rising: true, last: -1 };
         durable ||= family.settings.durable;
       }
       batch.slots.push(slot);
+      const sequence = this.#core.queues.table.sequence(slot);
+      if (sequence <= batch.last) batch.rising = false;
+      batch.last = sequence;
     }
     // A token named twice owns its message once: the batch is applied slot by slot and skips what is settled already.
     if (batch !== undefined) this.#apply(batch, settlement, later);
@@ -154,7 +160,7 @@ export class Settlements {
   /** `later` gets what ends only when a body was read from the disk. */
   #apply(batch: Batch, settlement: Settlement, later: Promise<void>[]): void {
     const { family } = batch;
-    const slots = batch.slots.length === 1 ? batch.slots : [...new Set(batch.slots)];
+    const slots = batch.rising ? batch.slots : [...new Set(batch.slots)];
     switch (settlement.kind) {
       case 'ack':
         this.#ack(family, slots);

@@ -55,19 +55,22 @@ export function stampEntry(
   epoch: number,
   syncedBelow: Position,
 ): void {
-  stampKind(entry, { position, epoch, syncedBelow, kind: DATA });
+  put32(entry, 20, epoch);
+  seal(entry, position, position - syncedBelow, DATA);
 }
 
-export function stampKind(entry: Uint8Array, stamp: EntryStamp): void {
-  const { position, epoch, kind } = stamp;
-  const behind = position - stamp.syncedBelow;
+export function stampKind(entry: Uint8Array, { position, epoch, syncedBelow, kind }: EntryStamp): void {
+  put32(entry, 20, epoch);
+  seal(entry, position, position - syncedBelow, kind);
+}
+
+function seal(entry: Uint8Array, position: Position, behind: number, kind: EntryKind): void {
   const high = Math.floor(position / TWO_32);
   put32(entry, 0, 0);
   put32(entry, 4, entry.byteLength - ENTRY_HEADER_BYTES);
   put32(entry, 8, behind >= UNKNOWN ? UNKNOWN : behind);
   put32(entry, 12, position >>> 0);
   put32(entry, 16, high | (kind << 21) | (MAGIC << 24));
-  put32(entry, 20, epoch);
   put32(entry, 0, crc32(entry));
 }
 
