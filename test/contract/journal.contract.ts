@@ -127,6 +127,13 @@ export function journalContract(name: string, make: () => Promise<JournalHarness
       expect(Buffer.from(await journal.read(position + 3, 4)).toString()).toBe('3456');
     });
 
+    it('refuses what has no room for its header, and goes on', async () => {
+      const { journal, told } = await fresh();
+      for (const bytes of [0, ENTRY_HEADER_BYTES - 1])
+        expect(() => journal.append(new Uint8Array(bytes), true)).toThrow('room for its header');
+      await told.passed(journal.append(entry('next'), true));
+    });
+
     it('keeps forced entries through a crash', async () => {
       const { journal, told } = await fresh();
       const position = journal.append(entry('forced'), true);

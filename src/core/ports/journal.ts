@@ -1,4 +1,4 @@
-import type { BrokerError } from '../errors.js';
+import { BrokerError } from '../errors.js';
 
 /**
  * Place of a byte in the journal: whole, rising, never reused, below 2^53. Position p lies in extent
@@ -8,6 +8,12 @@ export type Position = number;
 
 /** Bytes an entry buffer leaves free at its start; the journal writes its own header there. */
 export const ENTRY_HEADER_BYTES = 24;
+
+/** Throws when an entry has no room for its header: at the end of the log it would never be committed. */
+export function checkEntry(entry: Uint8Array): void {
+  if (entry.byteLength < ENTRY_HEADER_BYTES)
+    throw new BrokerError('invalid-argument', 'an entry must leave room for its header');
+}
 
 export interface JournalListener {
   /** Every forced entry with a position below this is durable, every unforced one written. Called in order, once a group. */

@@ -9,6 +9,7 @@ import type {
   JournalStats,
   Position,
 } from '../../core/ports/journal.js';
+import { checkEntry } from '../../core/ports/journal.js';
 import { Arenas } from './arenas.js';
 import { Checkpoints } from './checkpoints.js';
 import type { DirectoryLock, FileLayer } from './file-layer.js';
@@ -144,6 +145,7 @@ export class DiskJournal implements Journal {
   append(entry: Uint8Array, forced: boolean): Position {
     if (this.#writer === undefined)
       throw new BrokerError('unavailable', 'the journal is not open for writing');
+    checkEntry(entry);
     return this.#writer.append(entry, forced);
   }
 

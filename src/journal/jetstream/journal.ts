@@ -9,6 +9,7 @@ import type {
   JournalStats,
   Position,
 } from '../../core/ports/journal.js';
+import { checkEntry } from '../../core/ports/journal.js';
 import { RecentBatches } from './batch.js';
 import { Checkpoints, type LoadedCheckpoint } from './checkpoints.js';
 import { Committer } from './committer.js';
@@ -168,6 +169,7 @@ export class JetStreamJournal implements Journal {
   append(entry: Uint8Array, forced: boolean): Position {
     if (this.#writer === undefined)
       throw new BrokerError('unavailable', 'the journal is not open for writing');
+    checkEntry(entry);
     return this.#writer.append(entry, forced);
   }
 

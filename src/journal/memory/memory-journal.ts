@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.js';
 import { BrokerError } from '../../core/errors.js';
-import { ENTRY_HEADER_BYTES } from '../../core/ports/journal.js';
+import { checkEntry, ENTRY_HEADER_BYTES } from '../../core/ports/journal.js';
 import type {
   Checkpoint,
   Journal,
@@ -108,9 +108,7 @@ export class MemoryJournal implements Journal {
   append(bytes: Uint8Array, forced: boolean): Position {
     if (this.#state !== 'running')
       throw new BrokerError('unavailable', 'the journal is not open for writing');
-    if (bytes.byteLength < ENTRY_HEADER_BYTES) {
-      throw new BrokerError('invalid-argument', 'an entry must leave room for its header');
-    }
+    checkEntry(bytes);
     const used = this.#next % this.extentBytes;
     if (used > 0 && used + bytes.byteLength > this.extentBytes) this.#next += this.extentBytes - used;
     const position = this.#next;
