@@ -356,6 +356,32 @@ describe('HTTP/1.1 server timeouts', () => {
     await peer.seesEnd();
   });
 
+  it('reads what came while the process stood still before it ends anybody for being late', async () => {
+    let now = 0;
+    let ring: (() => void) | undefined;
+    const clock: Clock = {
+      now: () => now,
+      after: (_ms, run) => {
+        ring = run;
+        return { cancel: () => undefined };
+      },
+    };
+    const { port, served } = await serve(echo, { clock, limits });
+    const [sends, silent] = [new Peer(port), new Peer(port)];
+    for (const peer of [sends, silent]) {
+      peer.send(get('/'));
+      await peer.sees('200 OK');
+    }
+    expect(served).toHaveLength(2);
+    sends.send(get('/again'));
+    // All in one turn: the request is on its way when the timer rings, far too late.
+    now += limits.keepAliveTimeoutMs + 10_000;
+    ring?.();
+    await sends.sees('/again');
+    await silent.seesEnd();
+    expect(sends.ended).toBe(false);
+  });
+
   it('gives up an idle peer that takes no more', async () => {
     const clock = new ManualClock();
     const { port, served } = await serve(echo, { clock, limits });

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '../../../base/clock.js';
 import type { Log } from '../../../base/log.js';
+import { nextTurn } from '../../../base/turn.js';
 import { Http1Connection } from './connection.js';
 import type { ConnectionHost } from './connection.js';
 import type { HttpExchange } from './exchange.js';
@@ -25,6 +26,7 @@ export class Http1Server implements ConnectionHost {
   readonly #options: Http1ServerOptions;
   readonly #connections = new Set<Http1Connection>();
   #sweep: Timer | undefined;
+  #sweepAt = 0;
   readonly heads: ResponseHeads;
   /** Plain counters, read at scrape time. */
   requests = 0;
@@ -47,7 +49,7 @@ export class Http1Server implements ConnectionHost {
   serve(socket: Socket, head: Buffer): Http1Connection {
     const connection = new Http1Connection(socket, this);
     this.#connections.add(connection);
-    this.#sweep ??= this.clock.after(SWEEP_MS, () => this.#onSweep());
+    if (this.#sweep === undefined) this.#armSweep();
     connection.start(head);
     return connection;
   }
@@ -82,9 +84,21 @@ export class Http1Server implements ConnectionHost {
     exchange.reply(500, [], '');
   }
 
+  #armSweep(): void {
+    this.#sweepAt = this.clock.now() + SWEEP_MS;
+    this.#sweep = this.clock.after(SWEEP_MS, () => this.#onSweep());
+  }
+
   #onSweep(): void {
+    this.#sweep = undefined;
+    // The process stood still: what peers sent meanwhile comes before what they are late with.
+    if (this.clock.now() - this.#sweepAt >= SWEEP_MS) void nextTurn().then(() => this.#look());
+    else this.#look();
+    if (this.#connections.size > 0) this.#armSweep();
+  }
+
+  #look(): void {
     const now = this.clock.now();
     for (const connection of this.#connections) connection.sweep(now);
-    this.#sweep = this.#connections.size > 0 ? this.clock.after(SWEEP_MS, () => this.#onSweep()) : undefined;
   }
 }
