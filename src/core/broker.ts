@@ -6,6 +6,7 @@ import type { Alias, Broker } from './broker-api.js';
 import type { ChannelName } from './channel-name.js';
 import type { CoreContext, CoreLimits } from './core-context.js';
 import { DEFAULT_CORE_LIMITS } from './core-context.js';
+import { BrokerError } from './errors.js';
 import { LiveService } from './live/live-service.js';
 import type { LiveTraffic } from './live/types.js';
 import { LogService } from './log/log-service.js';
@@ -182,7 +183,10 @@ class LocalBroker implements OpenBroker {
   #afterCommit(): void {
     this.#queues.handOut.serveDirty();
     this.#housekeeping?.look();
-    if (this.#core.pipeline.writesAgain) this.#writeAgainSoon();
+    if (!this.#core.pipeline.writesAgain) return;
+    // Another node may serve by now: nobody here may be left waiting for what this one cannot say.
+    if (!this.#core.tenure.held) this.#core.pipeline.refuseWaiters(notOwner(), false);
+    this.#writeAgainSoon();
   }
 
   /** Somebody may wait for what is to be written again, and nothing else may come that would take it along. */
@@ -385,6 +389,7 @@ class LocalBroker implements OpenBroker {
 
   drain(): void {
     this.#queues.admission.draining = true;
+    this.#core.pipeline.refuseWaiters(new BrokerError('draining', 'the broker is shutting down'), true);
     this.#queues.handOut.endWaits(this.#families());
     this.#queues.lettersUnderWay.endWaits();
     this.#logs.closeAll();

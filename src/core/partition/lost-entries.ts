@@ -10,7 +10,7 @@ export interface Lasting {
   readonly placed?: (position: Position) => void;
   readonly size?: number;
   readonly commit: () => void;
-  /** It waits to be written again, and the journal has closed. */
+  /** It waits to be written again, which may never be: whoever waits for it is told. More than once. */
   readonly refused?: (error: BrokerError) => void;
 }
 
@@ -57,6 +57,12 @@ export class LostEntries {
   takeAll(): Lasting[] {
     this.#gather();
     return this.#entries.splice(0);
+  }
+
+  /** Tells those who wait. */
+  refuse(error: BrokerError): void {
+    this.#gather();
+    for (const { refused } of this.#entries) refused?.(error);
   }
 
   putBack(entries: readonly Lasting[]): void {

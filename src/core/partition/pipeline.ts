@@ -74,6 +74,7 @@ export class Pipeline implements JournalListener {
   /** The newest entry was not forced: when it is written it is not on disk. */
   #loose = false;
   #closed: BrokerError | undefined;
+  #refusal: BrokerError | undefined;
   readonly #lost = new LostEntries();
   /** Some of what was lost is being written again. */
   #retrying = false;
@@ -185,6 +186,7 @@ export class Pipeline implements JournalListener {
     } catch (caught) {
       // The journal closed underneath.
       this.#closed = BrokerError.from(caught);
+      this.#lost.refuse(this.#closed);
       this.flushSide();
       return;
     }
@@ -312,7 +314,8 @@ export class Pipeline implements JournalListener {
     this.#lost.tell();
     // Who waits with the side entry waits for what comes before it, and that just failed.
     if (this.#lost.size > 0) for (const operation of this.#sideWaiting.splice(0)) operation.lose(error);
-    if (this.#closed !== undefined) this.#refuseAgain(this.#closed);
+    const refusal = this.#closed ?? this.#refusal;
+    if (refusal !== undefined) this.#lost.refuse(refusal);
     this.#compact();
     if (this.#pending.length === 0) this.#committedBelow = undefined;
     // What was to force it is gone.
@@ -335,8 +338,13 @@ export class Pipeline implements JournalListener {
     return this.#pending.slice(this.#head);
   }
 
-  #refuseAgain(error: BrokerError): void {
-    for (const { refused } of this.#lost.takeAll()) refused?.(error);
+  /**
+   * Nobody waits any longer for what is to be written again: they are told now, and do not know whether it will be. `lasting`: from here
+   * on, too.
+   */
+  refuseWaiters(error: BrokerError, lasting: boolean): void {
+    if (lasting) this.#refusal = error;
+    this.#lost.refuse(error);
   }
 
   /** Ends it: what the side entry gathers from now on is refused. */
@@ -344,7 +352,7 @@ export class Pipeline implements JournalListener {
     this.flushSide();
     const error = new BrokerError('draining', 'the broker is shutting down');
     this.#closed = error;
-    this.#refuseAgain(error);
+    this.#lost.refuse(error);
   }
 }
 

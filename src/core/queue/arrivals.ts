@@ -115,7 +115,7 @@ export class Arrivals {
         base = position;
       },
       commit: () => operation.commit(),
-      refused: (error) => operation.lose(error),
+      refused: (error) => operation.refuse(error),
     });
     for (const acceptance of early) {
       acceptance.early = this.#handOut.handEarly(acceptance.queue, acceptance.slot);

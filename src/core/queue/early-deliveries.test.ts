@@ -18,6 +18,7 @@ const text = (delivery: Delivery): string => Buffer.from(delivery.message.body).
 /** A broker whose journal commits when the test says so. */
 describe('messages handed out before they are durable', () => {
   const faults: MemoryFaults = {};
+  const tenure = { held: true };
   let clock: ManualClock;
   let journal: MemoryJournal;
   let broker: OpenBroker;
@@ -29,7 +30,7 @@ describe('messages handed out before they are durable', () => {
     clock = new ManualClock();
     got = [];
     journal = createMemoryJournal({ faults, ...(image !== undefined && { image }) });
-    broker = await openBroker({ journal, clock, log: silentLog });
+    broker = await openBroker({ journal, clock, log: silentLog, tenure });
   };
   beforeEach(async () => {
     await open();
@@ -255,6 +256,30 @@ describe('messages handed out before they are durable', () => {
     expect(got.map(text)).toEqual(['first', 'second', 'second']);
     await restart();
     expect((await receive()).map(text)).toEqual(['second']);
+  });
+
+  it('let nobody wait who cannot be told: not when another node may serve, nor when the broker drains', async () => {
+    for (const end of ['tenure', 'drain']) {
+      await consume();
+      const sent = send('a');
+      faults.failNextGroup = new BrokerError('unavailable', 'no space');
+      await commit();
+      expect(await isOver(sent)).toBe(false);
+      if (end === 'tenure') tenure.held = false;
+      else broker.drain();
+      faults.failNextGroup = new BrokerError('unavailable', 'no space');
+      clock.advance(1000);
+      await commit();
+      await expect(sent).rejects.toMatchObject({ kind: end === 'tenure' ? 'unavailable' : 'draining' });
+      tenure.held = true;
+      // It was handed out: it is there, should the node go on.
+      clock.advance(1000);
+      await commit();
+      await restart();
+      expect((await receive()).map(text)).toEqual(['a']);
+      await broker.purge(channel, { ready: true, delayed: true, inFlight: true });
+      faults.holdCommits = true;
+    }
   });
 
   it('are refused when the broker closes before the disk has them', async () => {

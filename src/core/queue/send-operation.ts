@@ -96,11 +96,15 @@ export class SendOperation implements PendingOperation {
     this.#done?.resolve(outcomes);
   }
 
+  /** Its sender waits no longer; it may come to be all the same. */
+  refuse(error: BrokerError): void {
+    this.#done?.reject(error);
+  }
+
   lose(error: BrokerError): void {
     for (let i = this.outcomes.length - 1; i >= 0; i--) {
       const outcome = this.outcomes[i];
-      if (outcome instanceof Acceptance && outcome.early === undefined)
-        this.#ends.abandon(outcome.queue, outcome.slot, outcome.dedupId);
+      if (outcome instanceof Acceptance) this.#ends.abandon(outcome.queue, outcome.slot, outcome.dedupId);
     }
     this.#along.events?.lose(error);
     this.#done?.reject(error);
