@@ -60,6 +60,8 @@ describe('an owner whose connectors cannot start', () => {
     await ownership.join();
     await Promise.resolve();
     expect(ownership.startFailure(lost)).toMatchObject({ name: 'TakeOverFailed', cause: lost });
+    const told = new Error('aws cannot start: this node does not own the journal', { cause: lost });
+    expect(ownership.startFailure(told)).toMatchObject({ name: 'TakeOverFailed', cause: lost });
     const taken = new Error('the port is taken');
     expect(ownership.startFailure(taken)).toBe(taken);
     await ownership.release();

@@ -166,7 +166,8 @@ export class Ownership {
       } catch (error) {
         // Who follows may lose its way, in a checkpoint that is replaced meanwhile for one, and begins anew. An owner may not.
         if (this.#cancelled) throw error;
-        if (isOwner) throw isUnavailable(error) ? new TakeOverFailed(error) : error;
+        const cause = unavailability(error);
+        if (isOwner) throw cause === undefined ? error : new TakeOverFailed(cause);
         this.#p.log.warn('the journal could not be followed, beginning anew', { error: String(error) });
         if (this.#claim === undefined)
           await new Promise<void>((resolve) => this.#p.clock.after(REJOIN_MS, resolve));
@@ -176,7 +177,8 @@ export class Ownership {
 
   /** What a start really failed of: an owner whose channels were lost while its connectors started may begin anew. */
   startFailure(error: unknown): unknown {
-    return this.#claim !== undefined && isUnavailable(error) ? new TakeOverFailed(error) : error;
+    const cause = unavailability(error);
+    return this.#claim !== undefined && cause !== undefined ? new TakeOverFailed(cause) : error;
   }
 
   async #openJournal(): Promise<Journal> {
@@ -297,6 +299,9 @@ export class Ownership {
   }
 }
 
-function isUnavailable(error: unknown): error is BrokerError {
-  return error instanceof BrokerError && error.kind === 'unavailable';
+/** That the journal does not answer, or is another's, however it was told: a connector that cannot start says so in words of its own. */
+function unavailability(error: unknown): BrokerError | undefined {
+  for (let one = error; one instanceof Error; one = one.cause)
+    if (one instanceof BrokerError && one.kind === 'unavailable') return one;
+  return undefined;
 }
