@@ -25,6 +25,11 @@ const UNFORCED_DELAY_MS = 2;
 const GATHER_MS = 0.5;
 /** So many entries are worth a commit of their own: it goes out while the callers of the one before are being served. */
 const WORTH_ENTRIES = 64;
+/**
+ * Entries that are worth a commit of their own while as many more are encoded. Fewer are not: where one processor serves and writes, each
+ * commit costs it more than the disk would wait.
+ */
+const HALF_ENTRIES = 128;
 /** After a write failed for want of space, how long nothing is tried. */
 const RETRY_DELAY_MS = 100;
 /** Errors of a write that say nothing against the bytes written before: no space, too many open files. */
@@ -191,7 +196,7 @@ export class Writer implements BatchSource {
     const open = this.#open;
     if (open === undefined || busy) return undefined;
     const urgent = open.forced || this.#committer.hurried;
-    const many = open.entries >= Math.max(WORTH_ENTRIES, this.#takenEntries / 2);
+    const many = open.entries >= Math.max(WORTH_ENTRIES, this.#takenEntries);
     return this.#unforcedDue || (urgent && (this.#due || many)) ? open : undefined;
   }
 
@@ -273,7 +278,7 @@ export class Writer implements BatchSource {
       this.#closeBatch();
       this.#committer.pump();
     } else if (forced) {
-      if (!this.#committer.busy && batch.entries >= Math.max(WORTH_ENTRIES, this.#expected / 2))
+      if (!this.#committer.busy && batch.entries >= Math.max(HALF_ENTRIES, this.#expected / 2))
         this.#sendHalf();
       else if (!this.#due && !this.#turnEnds) this.#endTurn();
     } else if (this.#timer === undefined && !this.#unforcedDue) {
