@@ -69,6 +69,23 @@ export function brokerContract(name: string, factory: () => Promise<BrokerHarnes
         expect(await f.ready()).toEqual([]);
       });
 
+      it('lets a late holder acknowledge nothing of another queue, whatever has the same number and place there', async () => {
+        const other = on('other');
+        await f.create(queue);
+        await f.create(other);
+        await f.send('1');
+        const [token] = await f.receive({ handOut: { kind: 'lease', leaseMs: 1000 } });
+        f.harness.clock.advance(1100);
+        await f.broker.send([message('first', { channel: other })]);
+        // It stands behind all others with the second number of its queue by now, and goes.
+        const again = await f.receive();
+        await f.broker.settle({ tokens: again, settlement: { kind: 'ack' } });
+        await f.broker.send([message('second', { channel: other })]);
+        const settled = await f.broker.settle({ tokens: [token!], settlement: { kind: 'ack' }, late: true });
+        expect(settled.refused).toEqual([0]);
+        expect(f.broker.queueStats(other)).toMatchObject({ ready: 2 });
+      });
+
       it('hands a message to one holder, again when its lease ends, and forgets it when it is acknowledged', async () => {
         await f.create(queue);
         await f.send('1');

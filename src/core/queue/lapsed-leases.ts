@@ -1,6 +1,6 @@
 import type { Family } from './family.js';
 import { State } from './message-table.js';
-import type { MessageTable } from './message-table.js';
+import type { QueueStore } from './queue-store.js';
 import type { LeaseToken } from './types.js';
 
 /** Of one family; the oldest are forgotten first. */
@@ -8,7 +8,7 @@ const LAPSED_LEASES_MAX = 10_000;
 
 interface Lapsed {
   readonly slot: number;
-  /** The message's new one: as long as the slot has it, it is the same message. */
+  /** The message's new one: as long as the slot has it, in the same family, it is the same message. */
   readonly sequence: number;
 }
 
@@ -17,11 +17,11 @@ interface Lapsed {
  * acknowledge them while nobody holds them. Only in memory: a restart forgets it.
  */
 export class LapsedLeases {
-  readonly #table: MessageTable;
+  readonly #store: QueueStore;
   readonly #families = new WeakMap<Family, Map<number, Lapsed>>();
 
-  constructor(table: MessageTable) {
-    this.#table = table;
+  constructor(store: QueueStore) {
+    this.#store = store;
   }
 
   /** Notes what is about to get new sequences, the first of which is `newSequence`. */
@@ -30,7 +30,7 @@ export class LapsedLeases {
     let lapsed = this.#families.get(family);
     if (lapsed === undefined) this.#families.set(family, (lapsed = new Map<number, Lapsed>()));
     for (const [i, slot] of slots.entries()) {
-      lapsed.set(this.#table.sequence(slot), { slot, sequence: newSequence + i });
+      lapsed.set(this.#store.table.sequence(slot), { slot, sequence: newSequence + i });
     }
     for (const oldest of lapsed.keys()) {
       if (lapsed.size <= LAPSED_LEASES_MAX) break;
@@ -41,11 +41,12 @@ export class LapsedLeases {
   /** The slot of the message that the token's holder had; -1 when there is none or somebody holds it now. */
   slotOf(family: Family, { sequence }: LeaseToken): number {
     const leases = this.#families.get(family);
-    const table = this.#table;
+    const { table, byId } = this.#store;
     // Each later lease that lapsed gave it one more sequence, higher than the one before.
     for (let at = leases?.get(sequence); at !== undefined; at = leases?.get(at.sequence)) {
       const { slot } = at;
-      if (table.sequence(slot) !== at.sequence) continue;
+      // The slot may be another message's by now, and numbers are of one family only.
+      if (table.sequence(slot) !== at.sequence || byId.get(table.queue(slot))?.family !== family) continue;
       return table.state(slot) === State.ready || table.state(slot) === State.delayed ? slot : -1;
     }
     return -1;

@@ -68,7 +68,7 @@ export class Settlements {
     this.#effects = parts.effects;
     this.#deadLetters = parts.deadLetters;
     this.#mover = parts.mover;
-    this.#lapsed = new LapsedLeases(core.queues.table);
+    this.#lapsed = new LapsedLeases(core.queues);
   }
 
   /** The slot a token owns; -1 when it owns nothing any more. */
