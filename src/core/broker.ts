@@ -184,8 +184,11 @@ class LocalBroker implements OpenBroker {
     this.#queues.handOut.serveDirty();
     this.#housekeeping?.look();
     if (!this.#core.pipeline.writesAgain) return;
-    // Another node may serve by now: nobody here may be left waiting for what this one cannot say.
-    if (!this.#core.tenure.held) this.#core.pipeline.refuseWaiters(notOwner(), false);
+    const { pipeline, tenure, journal } = this.#core;
+    // Another node may serve by now, or nobody until a restart: no one here may be left waiting for what this broker cannot say.
+    if (!tenure.held) pipeline.refuseWaiters(notOwner(), false);
+    else if (journal.broken)
+      pipeline.refuseWaiters(new BrokerError('unavailable', 'the store failed'), false);
     this.#writeAgainSoon();
   }
 

@@ -72,6 +72,10 @@ export class WatchedJournal implements Journal {
     if (!this.#gone) this.memory.discard(extents);
   }
 
+  get broken(): boolean {
+    return this.memory.broken;
+  }
+
   get shortage(): string | undefined {
     return this.memory.shortage;
   }

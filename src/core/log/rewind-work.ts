@@ -113,7 +113,7 @@ export class RewindWork {
     this.#checkAlive();
     const plan = await inSlices(planOf(this.#core, this.#scope));
     const rest = await this.#stageAll(plan);
-    await untilNothingIsPicked(this.#core, this.#scope.family);
+    await untilAllIsSettled(this.#core, this.#scope.family);
     this.#checkAlive();
     const durable = this.#commit(rest);
     // The first slice in the same turn: a small rewind is done then.
@@ -324,10 +324,20 @@ function* letIn(
   }
 }
 
-/** Deliveries whose bodies are being read, and dead letters, end soon: nothing new is handed out. */
-export async function untilNothingIsPicked(core: Pick<CoreContext, 'clock'>, family: Family): Promise<void> {
-  while (!family.base.deleted && isPicked(family))
+/** Deliveries whose bodies are being read, those that are not durable, and dead letters, end soon: nothing new is handed out. */
+export async function untilAllIsSettled(
+  core: Pick<CoreContext, 'clock' | 'queues'>,
+  family: Family,
+): Promise<void> {
+  while (!family.base.deleted && (isPicked(family) || holdsEarly(core, family)))
     await new Promise<void>((resolve) => void core.clock.after(PICKED_AGAIN_MS, resolve));
+}
+
+/** Something was handed out before it is durable: its bytes may not stay where they are. */
+function holdsEarly({ queues }: Pick<CoreContext, 'queues'>, family: Family): boolean {
+  if (queues.early.size === 0) return false;
+  for (const slot of family.inFlight.values()) if (queues.early.at(slot) !== undefined) return true;
+  return false;
 }
 
 function isPicked(family: Family): boolean {

@@ -6,7 +6,7 @@ import type { Family } from '../queue/family.js';
 import type { QueueService } from '../queue/queue-service.js';
 import type { EventLog } from './event-log.js';
 import { contentOf, HeldCopies } from './held-copies.js';
-import { RewindWork, untilNothingIsPicked, type RewindHost } from './rewind-work.js';
+import { RewindWork, untilAllIsSettled, type RewindHost } from './rewind-work.js';
 import type { CopiesLeft, RewindRequest, RewindResult } from './types.js';
 
 /**
@@ -83,7 +83,7 @@ export class Rewinds {
     const held = family.ready + family.delayed.count + family.inFlight.size;
     // The cleaner moves what is looked for by its place; a small rewind looks in one turn.
     if (events > rewindSliceMax || held > rewindSliceMax) await this.housekeepingIdle();
-    await untilNothingIsPicked(this.#core, family);
+    await untilAllIsSettled(this.#core, family);
     const work = new RewindWork(this.#core, { queues: this.#queues, host: this.#host }, what);
     try {
       return await work.run();

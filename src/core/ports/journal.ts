@@ -62,6 +62,8 @@ export interface Journal {
   readonly position: Position;
   /** Why sends are refused now, as people read it; undefined: they are not. Settling goes on. Asked for every send. */
   readonly shortage: string | undefined;
+  /** Nothing is written any more until it is opened again. */
+  readonly broken: boolean;
 
   /** The newest whole checkpoint, or undefined. */
   checkpoint(): Promise<Checkpoint | undefined>;

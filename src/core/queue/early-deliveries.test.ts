@@ -282,6 +282,41 @@ describe('messages handed out before they are durable', () => {
     }
   });
 
+  it('let nobody wait for a journal that writes nothing more until it is opened again', async () => {
+    await consume();
+    const sent = send('a');
+    faults.failNextGroup = new BrokerError('unavailable', 'the disk fails');
+    faults.broken = true;
+    const refused = expect(sent).rejects.toMatchObject({ kind: 'unavailable' });
+    await commit();
+    await refused;
+    faults.broken = false;
+  });
+
+  it('hold up a rewind of their queue until they are durable: a copy of what was lost would be of nothing', async () => {
+    const consumer = await consume();
+    const sent = send('a');
+    consumer.cancel();
+    const rewound = broker.rewind({
+      queue: channel,
+      log: undefined,
+      wants: () => true,
+      keeps: () => true,
+      restoreMax: 10,
+    });
+    faults.failNextGroup = new BrokerError('unavailable', 'no space');
+    await commit();
+    for (let i = 0; i < 5; i++) {
+      clock.advance(100);
+      await commit();
+    }
+    expect(await sent).toMatchObject([{ ok: true }]);
+    expect(await rewound).toMatchObject({ kept: 1 });
+    expect((await receive()).map(text)).toEqual(['a']);
+    await restart();
+    expect((await receive()).map(text)).toEqual(['a']);
+  });
+
   it('are refused when the broker closes before the disk has them', async () => {
     await consume();
     const sent = send('a');

@@ -193,8 +193,12 @@ export class DiskJournal implements Journal {
     };
   }
 
+  get broken(): boolean {
+    return this.#writer?.broken === true;
+  }
+
   get shortage(): string | undefined {
-    if (this.#writer?.broken === true) return 'the disk fails';
+    if (this.broken) return 'the disk fails';
     if (this.#space.low) return 'the disk is nearly full';
     return (this.#writer?.pendingBytes ?? 0) > PENDING_BYTES_MAX ? 'the disk does not keep up' : undefined;
   }

@@ -222,6 +222,10 @@ export class JetStreamJournal implements Journal {
     };
   }
 
+  get broken(): boolean {
+    return this.#committer?.deposed === true;
+  }
+
   get shortage(): string | undefined {
     const refusal = this.#writer?.refusal;
     if (refusal !== undefined) return refusal;

@@ -40,6 +40,8 @@ export interface MemoryFaults {
   failNextRead?: BrokerError | undefined;
   /** `shortage` is what the one on disk says when that is nearly full. */
   lowSpace?: boolean;
+  /** Nothing more is written until it is opened again. */
+  broken?: boolean;
 }
 
 /**
@@ -174,6 +176,10 @@ export class MemoryJournal implements Journal {
   discard(extents: readonly number[]): void {
     for (const extent of extents) this.#discards.push({ extent, after: this.#next });
     this.#freeExtents();
+  }
+
+  get broken(): boolean {
+    return this.faults.broken === true;
   }
 
   get shortage(): string | undefined {
